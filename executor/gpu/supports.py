@@ -2,9 +2,10 @@
 (`gdb.executor.nest.by_edge`), and what they come to in the end.
 
 Where the view is resident, each position has a counter beside it. Where it runs in passes, a list in page-locked memory
-of the host has the positions of each triangle's edges; when all are found, the memory of a pass's rows takes the
-counters of one range of positions after another, and the list is gone through once for each range. Where the list has
-no room for all triangles they are counted on, the run is done in the other way, and the next one has a longer list.
+of the host has the positions of each triangle's edges; when all are found, memory as large as that of a pass's rows, or
+this itself, takes the counters of one range of positions after another, and the list is gone through once for each
+range. Where the list has no room for all triangles they are counted on, the run is done in the other way, and the next
+one has a longer list.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from .residency import Room
 LEAST = 5e-4  # seconds that the other way takes at least; a count that is shorter would be kept up by what is added
 POSITIONS = 4
 """Positions of the view for each triangle that a first list has room for: three quarters of the bytes of the rows."""
+SPARED = 4  # of what is left to the query memory beside the rows takes at most this part
 LONGEST = 48  # bytes of a longer list for each position at most; where more are needed, rows are intersected
 MOST = 1 << 32  # positions that the numbers of a list can name
 _EACH = 12  # bytes of a triangle
@@ -39,7 +41,8 @@ class Supports:
 
     def __init__(self, counted: ByEdge, ordinal: int) -> None:
         self.counted, self._ordinal = counted, ordinal
-        self._counters: DeviceArray | None = None  # of each position, where the view is resident
+        # of each position where the view is resident, else of a range of them, None: the memory of the rows is used
+        self._counters: DeviceArray | None = None
         self._list: Shared | None = None
         self._room = 0  # triangles that the list has room for
 
@@ -67,17 +70,26 @@ class Supports:
         self._sums = memory.empty((_SUMS,), np.uint64)
         self._found = memory.empty((1,), np.uint64)  # triangles in the list
         if not graph.cold:
-            room.take(size, _WHAT)
-            self._counters = memory.empty((max(positions, 1),), np.uint32)
+            self._counters = self._taken(positions, room)
             job[Job.SUPPORTS] = self._counters.data.ptr
             return
+        rows = max(one.extent.end - one.extent.start for one in graph.split.passes)
+        # where these are used themselves, the next run has to copy them again
+        if 4 * rows <= room.left // SPARED:
+            self._counters = self._taken(rows, room)
         self._list = own.locked(size, _WHAT)
         job[Job.TRIANGLES], job[Job.TRIANGLES_MOST] = self._list.address, self._room
         job[Job.TRIANGLES_FOUND] = self._found.data.ptr
 
+    @staticmethod
+    def _taken(positions: int, room: Room) -> DeviceArray:
+        room.take(4 * positions, _WHAT)
+        return memory.empty((max(positions, 1),), np.uint32)
+
     def clear(self) -> None:
         """There are no triangles yet, when the device's stream comes to it."""
-        array = self._found if self._counters is None else self._counters
+        array = self._counters if self._list is None else self._found
+        assert array is not None
         array.data.memset_async(0, array.nbytes)
 
     def total(
@@ -86,7 +98,8 @@ class Supports:
         """What the stage counts, all triangles being found; None where there are more than the list has room for. And
         whether a count was too large, and seconds on the device."""
         clock = memory.Clock()
-        if self._counters is not None:
+        if self._list is None:
+            assert self._counters is not None
             self._sums.data.memset_async(0, self._sums.nbytes)
             self._add_up(self._counters, self._positions, halves=False)
         else:
@@ -95,16 +108,20 @@ class Supports:
                 self.counted.found = found
                 clock.stop()
                 return None, False, clock.seconds()
-            passes.forget()
-            if self._counted(graph.rows_of_a_pass, found, watch, halves=True):
-                self._counted(graph.rows_of_a_pass, found, watch, halves=False)
+            if self._counters is None:
+                passes.forget()
+            counters = graph.rows_of_a_pass if self._counters is None else self._counters
+            if self._counted(self._list, counters, found, watch, halves=True):
+                self._counted(self._list, counters, found, watch, halves=False)
         low, high, large, _ = memory.download(self._sums).tolist()
         clock.stop()
         return self.counted.times * (int(low) + (int(high) << 32)), bool(large), clock.seconds()
 
-    def _counted(self, counters: DeviceArray, found: int, watch: Watch, *, halves: bool) -> bool:
-        """Count the triangles of the list for one range of positions after another; whether a support passed what its
-        counter holds. found : triangles. halves : a counter is half a word, and not a whole one."""
+    def _counted(
+        self, triangles: Shared, counters: DeviceArray, found: int, watch: Watch, *, halves: bool
+    ) -> bool:
+        """Count a list's triangles for one range of positions after another; whether a support passed what its
+        counter holds. found : so many. halves : a counter is half a word, and not a whole one."""
         self._sums.data.memset_async(0, self._sums.nbytes)
         most = counters.shape[0] * (1 + halves)
         for start in range(0, self._positions if found else 0, most):
@@ -112,18 +129,13 @@ class Supports:
                 break
             size = min(most, self._positions - start)
             counters.data.memset_async(0, 4 * -(-size // (1 + halves)))
-            numbers = (np.int64(n) for n in (self._list_at, 3 * found, start, size, halves))
+            numbers = (np.int64(n) for n in (triangles.address, 3 * found, start, size, halves))
             self._run(render.ADD_SUPPORTS, (*numbers, counters, self._sums))
             self._add_up(counters, size, halves=halves)
             memory.settle()
             with watch.lock:
                 watch.moved_bytes += _EACH * found
         return halves and bool(memory.download(self._sums)[-1])
-
-    @property
-    def _list_at(self) -> int:
-        assert self._list is not None
-        return self._list.address
 
     def _add_up(self, counters: DeviceArray, positions: int, *, halves: bool) -> None:
         """Add what so many counters come to."""

@@ -11,6 +11,7 @@ import pytest
 from gdb import planner
 from gdb.executor.gpu import launch, memory, residency, stage, supports, warps
 from gdb.executor.nest.by_edge import ByEdge, by_edge
+from gdb.executor.nest.nest import Formula
 from gdb.executor.nest.prepare import Prepared, between, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.query_graph import (
@@ -74,6 +75,7 @@ def test_sums_over_edges(
     monkeypatch.setattr(residency, "GAIN", float("inf"))
     monkeypatch.setattr(supports, "POSITIONS", 1 if graph is hubs else 4)
     monkeypatch.setattr(supports, "LONGEST", 1 << 10)
+    monkeypatch.setattr(supports, "SPARED", 1 << 60 if pairs is BOOK else 4)
     monkeypatch.setattr(warps.Warps, "resident", 4)
     for steps, downwards, _ in WAYS.values():
         prepared = staged(pairs, mode, graph())
@@ -109,6 +111,17 @@ def test_supports_that_pass_half_a_word(monkeypatch: pytest.MonkeyPatch) -> None
         made = memory.KEPT.take(counted.triangles.idle["gpu"], lambda one: True)
         assert isinstance(made, stage.Stage)
         assert len(made.passes.turns) > 1
+
+
+def test_each_edge_either_way_round() -> None:
+    """Without restrictions an edge is bound twice, and alike vertices in each order."""
+    prepared = staged(DIAMOND, SUBGRAPHS, hubs(), "symmetry")
+    counted = by_edge(prepared)
+    assert counted is not None
+    assert (counted.times, counted.formula) == (2, Formula.FALLING)
+    with emulated():
+        assert count(prepared) == on_the_cpu(prepared) > 0
+        assert not by_rows(prepared)
 
 
 def by_rows(prepared: Prepared) -> bool:
