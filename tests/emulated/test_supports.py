@@ -15,6 +15,7 @@ from gdb.executor.nest.nest import Formula
 from gdb.executor.nest.prepare import Prepared, between, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
 from gdb.query_graph import (
+    DIFFERENT_NODES,
     REPEATABLE_ELEMENTS,
     SUBGRAPHS,
     MatchMode,
@@ -115,7 +116,7 @@ def test_supports_that_pass_half_a_word(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_each_edge_either_way_round() -> None:
     """Without restrictions an edge is bound twice, and alike vertices in each order."""
-    prepared = staged(DIAMOND, SUBGRAPHS, hubs(), "symmetry")
+    prepared = staged(DIAMOND, DIFFERENT_NODES, hubs(), "symmetry")
     counted = by_edge(prepared)
     assert counted is not None
     assert (counted.times, counted.formula) == (2, Formula.FALLING)
