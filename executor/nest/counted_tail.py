@@ -397,10 +397,13 @@ class _TailBuilder:
                 self.explained |= {p for p in pairs if isinstance(self.relation.get(p), Order)}
         return True
 
-    def _rank(self, k: int) -> tuple[int, bool, int]:
-        """Which root is best: many branches, a free one (it is only summed up), others below it."""
+    def _rank(self, k: int) -> tuple[int, bool, int, int]:
+        """Which root is best: many branches, a free one (it is only summed up), one that several rows must contain (its
+        list is short, and it is its vertices whose rows are read), others below it."""
+        level = self.bare[k]
+        rows = len(level.sources) if isinstance(level, VertexLevel) else 0
         below = sum(self._order(edge.other(k), k) is Order.BELOW for edge in self.near[k])
-        return len(self.near[k]), self.free(k), below
+        return len(self.near[k]), self.free(k), rows, below
 
     def _is_reached(self, root: int) -> bool:
         """Whether each free inner node of the tree below a root has a child to be reached from: one that has a list,
