@@ -48,6 +48,15 @@ class Turn:
     copies: list[tuple[int, int, int]]
 
 
+def ends_last(turns: list[Turn]) -> list[Turn]:
+    """Passes in an order with the two first and last that copy most: a run goes through them in the order opposite to
+    that of the run before, and what lies on the device then need not be copied."""
+    if len(turns) < 3:
+        return turns
+    *others, second, first = sorted(turns, key=lambda turn: sum(size for *_, size in turn.copies))
+    return [first, *sorted(others, key=lambda turn: turn.number), second]
+
+
 class Placed:
     """The graph of a prepared stage on device `ordinal`, which must be current when it is placed.
 
@@ -126,7 +135,7 @@ class Placed:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
         if self.split.splits:
             at[ViewField.SPLIT] = self._own(rows, np.int64)
-        return [self._turn(views, k, one, at) for k, one in enumerate(several)]
+        return ends_last([self._turn(views, k, one, at) for k, one in enumerate(several)])
 
     def _own(self, count: int, dtype: type[np.generic]) -> int:
         """Address of device memory for so many elements."""

@@ -10,7 +10,7 @@ import pytest
 from gdb.executor.gpu import layout, memory
 from gdb.executor.gpu.layout import Job
 from gdb.executor.gpu.pass_chain import PassChain
-from gdb.executor.gpu.placing import Turn
+from gdb.executor.gpu.placing import Turn, ends_last
 from tests.emulated.emulator import emulated
 
 ALLOWED = 40_000_000  # ns
@@ -72,3 +72,33 @@ def test_passes_that_are_long_together_are_not_late(run: Run) -> None:
     assert run.chain.late == 7_000_000
     run.chain.run_by(object())
     assert run.chain.late == 0
+
+
+@pytest.mark.parametrize(
+    ("sizes", "order"),
+    [([9], [0]), ([9, 2], [0, 1]), ([8, 9, 2], [1, 2, 0]), ([8, 1, 9, 8, 2], [2, 0, 1, 4, 3])],
+)
+def test_the_largest_parts_of_a_graph_come_first_and_last(
+    sizes: list[int], order: list[int]
+) -> None:
+    """So that every run finds one of them on the device, whichever way it goes."""
+    room, device = np.zeros(10, np.uint8), np.zeros(10, np.uint8)
+    turns = [
+        Turn(k, k, k + 1, np.zeros((1, 1), np.int64), [(device.ctypes.data, room.ctypes.data, n)])
+        for k, n in enumerate(sizes)
+    ]
+    ordered = ends_last(turns)
+    assert [turn.number for turn in ordered] == order
+    with emulated():
+        headers = memory.empty((len(sizes), layout.HEADER_WORDS), np.uint64)
+        chain = PassChain(ordered, headers, memory.empty((len(sizes), 1), np.uint32))
+        copied = []
+        for _ in range(4):
+            chain.begin(counts=False)
+            while not chain.sent(0, 1, ALLOWED):
+                chain.send(np.zeros(len(Job) + 1, np.int64), lambda fresh: None)
+            copied.append(chain.streamed_bytes)
+            chain.streamed_bytes = 0
+    most = sorted(sizes)[-2:]
+    assert copied[0] == sum(sizes)
+    assert {sum(sizes) - n for n in most} == set(copied[1:])
