@@ -352,7 +352,7 @@ def _sum_over_edges(
             if overflowed:
                 raise _too_many()
             seconds += more
-            if total is not None:
+            if total is not None and not watch.stopped.is_set():
                 runs[key] = min(seconds, runs.get(key, seconds))
         _keep(stage, done, again=not done or total is not None)
     if total is None:
@@ -370,8 +370,7 @@ def _too_many() -> CountOverflow:
 
 
 def _keep(stage: Stage, done: bool, *, again: bool = True) -> None:
-    """Keep a stage for the next run of its query, after its results were read. again : that
-    will run as this one did."""
+    """Keep a stage for the next run of its query, after its results were read. again : that will run as this did."""
     stage.warps.leave(done=done)
     if again:
         memory.KEPT.keep(stage.prepared.idle["gpu"], stage, stage.waiting_bytes, stage.ordinal)

@@ -223,7 +223,7 @@ class Stage:
             longest = prepared.views[0].max_degree
             self.job[Job.WINDOW_VIDS] = self.warps.add_windows(longest)
         if self.supports is not None:
-            self.supports.place(self.graph, self.own, budget, room, self.job)
+            self.supports.place(self.local, self.graph, self.own, budget, room, self.job)
         self.warps.place(len(unit_roots), budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index

@@ -19,6 +19,7 @@ from ..nest.by_edge import ByEdge
 from ..work.scheduler import Budget, Watch
 from . import compiler, device, layout, memory, render
 from .layout import Job
+from .local import LocalGraph
 from .memory import DeviceArray
 from .pass_chain import PassChain
 from .placing import Own, Placed, Shared
@@ -46,13 +47,21 @@ class Supports:
         self._list: Shared | None = None
         self._room = 0  # triangles that the list has room for
 
-    def place(self, graph: Placed, own: Own, budget: Budget, room: Room, job: I64) -> None:
-        """Get memory for them.
+    def place(
+        self,
+        local: LocalGraph | None,
+        graph: Placed,
+        own: Own,
+        budget: Budget,
+        room: Room,
+        job: I64,
+    ) -> None:
+        """Get memory for them. local : in which triangles are found; without it they are not.
 
         Raises
         ------
         OutOfBudget : they would take more than half of what is left to the query, or the list would be too long, or the
-            graph is in two memories and does not run in passes.
+            graph is in two memories and does not run in passes, or there is no local graph.
         """
         self._positions = positions = len(graph.split.views[0].neighbours)
         if graph.cold:
@@ -62,7 +71,7 @@ class Supports:
             left = left if graph.split.passes and positions < MOST else 0
         else:
             size, left = 4 * positions, room.left
-        if size > left // 2:
+        if local is None or size > left // 2:
             raise OutOfBudget(
                 f"The supports of edges need {size:,} bytes, and at most {left // 2:,} can be had for them.",
                 "Raise memory= or gpu_memory=.",

@@ -145,6 +145,17 @@ def test_a_list_that_would_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     assert launch.NEVER in prepared.runs.values()
 
 
+@pytest.mark.parametrize("most", [EVERY, 12_000])
+def test_without_local_graphs(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Triangles are not found there."""
+    monkeypatch.setattr(residency, "MOST", most)
+    monkeypatch.setattr(residency, "GAIN", float("inf"))
+    prepared = staged(DIAMOND, SUBGRAPHS, hubs(), "local")
+    with emulated():
+        assert count(prepared) == on_the_cpu(prepared) > 0
+        assert by_rows(prepared)
+
+
 @pytest.mark.parametrize(
     ("seconds", "other", "rows"),
     [(2.0, 1.0, True), (1.0, 2.0, False), (0.0, supports.LEAST / 2, True), (0.0, 1.0, False)],
