@@ -39,8 +39,8 @@ from gdb import planner
 from gdb.base.machine.cores import cores
 from gdb.errors import OutOfBudget, QueryTimeout
 from gdb.executor import run
-from gdb.executor.gpu import device, memory, pinned, residency, special
-from gdb.executor.nest.by_edge import by_edge
+from gdb.executor.gpu import device, launch, memory, pinned, residency, special
+from gdb.executor.gpu.stage import Share
 from gdb.executor.nest.prepare import stage
 from gdb.executor.plan.plan import Plan
 from gdb.executor.run import Options, Profile
@@ -127,8 +127,8 @@ def measured(
     split = residency.split_views(prepared, sys.maxsize)
     try:
         seconds, moved, count = timed(plan, graph, options, arguments.runs)
-        if (counted := by_edge(prepared)) is not None and counted.triangles.idle["gpu"]:
-            prepared = counted.triangles  # what the last run was of
+        if counted := launch.sum_over_edges(prepared, Share(0)):
+            prepared = counted.triangles
             split = residency.split_views(prepared, sys.maxsize)
     except (OutOfBudget, QueryTimeout) as error:
         print(name, pattern, part, error, file=sys.stderr)

@@ -6,6 +6,7 @@ these is there the block is neither free nor large: seen with one of 87 GB, on a
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,13 +33,10 @@ def new_block(size: int) -> DeviceArray:
     """
     import cupy
 
-    if size >= ALONE:
-        if cupy.cuda.runtime.memGetInfo()[0] < size:
-            cupy.get_default_memory_pool().free_all_blocks()
-        with device.allocating(), cupy.cuda.using_allocator():
-            alone: DeviceArray = cupy.empty(size, np.uint8)
-        return alone
-    with device.allocating():
+    alone = size >= ALONE
+    if alone and cupy.cuda.runtime.memGetInfo()[0] < size:
+        cupy.get_default_memory_pool().free_all_blocks()
+    with device.allocating(), cupy.cuda.using_allocator() if alone else nullcontext():
         block: DeviceArray = cupy.empty(size, np.uint8)
     return block
 

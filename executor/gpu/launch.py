@@ -44,7 +44,7 @@ STEPS = sys.maxsize  # a warp's step budget in one launch; tests make it small t
 # bytes of a buffer of rows for the host: to copy it takes ten times as long as to launch a kernel
 TO_HOST = 64 << 20
 ON_DEVICE = 256 << 20  # and of one for columns that stay
-NEVER = float("inf")  # seconds
+_NEVER = float("inf")  # seconds
 MOST_AT_ONCE = 64  # shares of queries on devices beside their first
 _threads = PerProcess(lambda: ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="gdb-gpu"))
 _SHARE = 4  # of the host's memory that is left at most this part is for buffers,
@@ -72,7 +72,7 @@ def counts(
     """
 
     def one(prepared: Prepared, share: Share, room: Room) -> tuple[int, float]:
-        found = _sum_over_edges(prepared, watch, budget, room, share)
+        found = _count_by_edge(prepared, watch, budget, room, share)
         if found is not None:
             return found
         stage = _placed(prepared, watch, budget, room, share, NO_COLUMNS)
@@ -324,24 +324,32 @@ def _run(stage: Stage, watch: Watch, sink: Sink | None) -> tuple[bool, float]:
     return done, spent
 
 
-def _sum_over_edges(
+def sum_over_edges(prepared: Prepared, share: Share) -> ByEdge | None:
+    """A stage as a sum over edges of a formula of their supports, where it is to be counted so next, if the kernel is
+    there; None where it is no such sum, not worth a kernel, has no room for supports, or the other way was quicker."""
+    if share.of > 1 or prepared.spent.get(share.ordinal, 0.0) <= special.WORTH:
+        return None
+    counted = by_edge(prepared)
+    if counted is None:
+        return None
+    other = special.Race.quickest(prepared.runs, (share, NO_COLUMNS, False))
+    return counted if max(counted.quickest.get(share, 0.0), supports.LEAST) <= other else None
+
+
+def _count_by_edge(
     prepared: Prepared, watch: Watch, budget: Budget, room: Room, share: Share
 ) -> tuple[int, float] | None:
-    """What a stage counts, as a sum over edges of a formula of their supports, and seconds in kernels; None where it is
-    to be counted in the other way: it is no such sum, its kernel is not there yet or not worth it, there is no room for
-    supports, or the other way was quicker."""
-    counted = by_edge(prepared) if share.of == 1 else None
-    runs, key = prepared.runs, (share, ByEdge)
-    plain = (runs.get(((share, NO_COLUMNS, False, False), own), NEVER) for own in (False, True))
-    busy = prepared.spent.get(share.ordinal, 0.0) > special.WORTH
-    if counted is None or not busy or max(runs.get(key, 0.0), supports.LEAST) > min(plain):
+    """What a stage counts as a sum over edges, and seconds in kernels; None where it is to be counted in the other
+    way, also since the kernel is not there yet or the triangles had no room."""
+    counted = sum_over_edges(prepared, share)
+    if counted is None:
         return None
     held, used, total, seconds = dict(budget.held), room.used, None, 0.0
     on = watch, budget, room, share, NO_COLUMNS
     try:
         stage = _placed(counted.triangles, *on, counted=counted)
     except (DeviceFull, OutOfBudget):
-        runs[key] = NEVER
+        counted.quickest[share] = _NEVER
     else:
         done = False
         if stage.has_own_kernel():
@@ -353,7 +361,7 @@ def _sum_over_edges(
                 raise _too_many()
             seconds += more
             if total is not None and not watch.stopped.is_set():
-                runs[key] = min(seconds, runs.get(key, seconds))
+                counted.quickest[share] = min(seconds, counted.quickest.get(share, seconds))
         _keep(stage, done, again=not done or total is not None)
     if total is None:
         budget.back_to(held)

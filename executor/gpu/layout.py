@@ -306,6 +306,16 @@ class Header(IntEnum):
     END = 82
 
 
+class Sum(IntEnum):
+    """What the supports of edges come to, u64 (`kernels/supports.cuh`): the sums of the low and of the high halves of
+    what threads added up; whether one of these passed 2^63; whether a support passed what half a word holds."""
+
+    LOW = 0
+    HIGH = 1
+    LARGE = 2
+    CARRIED = 3
+
+
 SUMS = 16
 SUMS_APART = 16
 HEADER_WORDS = Header.LOW + SUMS * SUMS_APART

@@ -68,6 +68,7 @@ _CODES: tuple[tuple[str, type[IntEnum] | type[IntFlag]], ...] = (
     ("JOB", layout.Job),
     ("AT", layout.At),
     ("HEADER", layout.Header),
+    ("SUM", layout.Sum),
     ("STATUS", layout.Status),
     ("PAIRS", layout.Pairs),
     ("PLACE", layout.PlaceField),

@@ -81,6 +81,11 @@ class Race:
         self._seconds, self._stays = (0.0, False)
         self._with_own: bool | None = None  # None: both have had a part in it
 
+    @staticmethod
+    def quickest(runs: dict[object, float], key: object) -> float:
+        """Seconds of the quickest run with either kernel, infinite without any."""
+        return min(runs.get((key, own), float("inf")) for own in (False, True))
+
     def own(self, own: Function | None, *, begins: bool, whole: bool) -> Function | None:
         """The stage's own kernel where the next launch is to have it. begins : a run begins with it. whole : a run
         stays with the kernel that it began with."""

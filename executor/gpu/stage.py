@@ -115,7 +115,7 @@ class Stage:
         self.requested: int | None = None
         self.most = residency.MOST
         self.special: special.Kernel | None = None
-        self.race = special.Race(prepared.runs, (share, wanted, tallied, counted is not None))
+        self.race = special.Race(prepared.runs, (share, wanted, tallied))
         self.supports = None if counted is None else supports.Supports(counted, share.ordinal)
         self.bits: bits.Bits | None = None
         self.matrix_room = 0  # bytes of matrices of bits that the budget knows of; 0: none are made

@@ -18,7 +18,7 @@ from gdb.storage.graph.adjacency import I64
 from ..nest.by_edge import ByEdge
 from ..work.scheduler import Budget, Watch
 from . import compiler, device, layout, memory, render
-from .layout import Job
+from .layout import Job, Sum
 from .local import LocalGraph
 from .memory import DeviceArray
 from .pass_chain import PassChain
@@ -34,7 +34,6 @@ MOST = 1 << 32  # positions that the numbers of a list can name
 _EACH = 12  # bytes of a triangle
 _BLOCKS = 16  # of a multiprocessor
 _WHAT = "the triangles of its edges"
-_SUMS = 4  # see `kernels/supports.cuh`
 
 
 class Supports:
@@ -66,17 +65,17 @@ class Supports:
         self._positions = positions = len(graph.split.views[0].neighbours)
         if graph.cold:
             self._room = max(self.counted.found, positions // POSITIONS)
-            size, left = self._room * _EACH, 2 * max(LONGEST * positions, _EACH)
-            left = left if budget.left is None else min(left, budget.left)
-            left = left if graph.split.passes and positions < MOST else 0
+            size, most = self._room * _EACH, max(LONGEST * positions, _EACH)
+            most = most if budget.left is None else min(most, budget.left // 2)
+            most = most if graph.split.passes and positions < MOST else 0
         else:
-            size, left = 4 * positions, room.left
-        if local is None or size > left // 2:
+            size, most = 4 * positions, room.left // 2
+        if local is None or size > most:
             raise OutOfBudget(
-                f"The supports of edges need {size:,} bytes, and at most {left // 2:,} can be had for them.",
+                f"The supports of edges need {size:,} bytes, and at most {most:,} can be had for them.",
                 "Raise memory= or gpu_memory=.",
             )
-        self._sums = memory.empty((_SUMS,), np.uint64)
+        self._sums = memory.empty((len(Sum),), np.uint64)
         self._found = memory.empty((1,), np.uint64)  # triangles in the list
         if not graph.cold:
             self._counters = self._taken(positions, room)
@@ -122,9 +121,10 @@ class Supports:
             counters = graph.rows_of_a_pass if self._counters is None else self._counters
             if self._counted(self._list, counters, found, watch, halves=True):
                 self._counted(self._list, counters, found, watch, halves=False)
-        low, high, large, _ = memory.download(self._sums).tolist()
+        sums = memory.download(self._sums).tolist()
         clock.stop()
-        return self.counted.times * (int(low) + (int(high) << 32)), bool(large), clock.seconds()
+        total = sums[Sum.LOW] + (sums[Sum.HIGH] << 32)
+        return self.counted.times * total, bool(sums[Sum.LARGE]), clock.seconds()
 
     def _counted(
         self, triangles: Shared, counters: DeviceArray, found: int, watch: Watch, *, halves: bool
@@ -144,7 +144,7 @@ class Supports:
             memory.settle()
             with watch.lock:
                 watch.moved_bytes += _EACH * found
-        return halves and bool(memory.download(self._sums)[-1])
+        return halves and bool(memory.download(self._sums)[Sum.CARRIED])
 
     def _add_up(self, counters: DeviceArray, positions: int, *, halves: bool) -> None:
         """Add what so many counters come to."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gdb.records import dataclass, replace
+from gdb.records import dataclass, field, replace
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import U32
 
@@ -27,10 +27,11 @@ ENDS = frozenset({0, 1})
 class ByEdge:
     """A counting stage as a sum over edges.
 
-    triangles : the stage of the triangles that add to the supports; it has the view, the roots, the seconds and the
-        runs of the other in common. size, formula : how many alike vertices are next to both ends of an edge, and how
+    triangles : the stage of the triangles that add to the supports; it has the view, the roots and the seconds of the
+        other in common. size, formula : how many alike vertices are next to both ends of an edge, and how
         they are counted. times : how often the pattern binds each edge. found : how many triangles there are, where
-        they were counted and had no room.
+        they were counted and had no room. quickest : by the share of the work units, seconds of the quickest run on a
+        GPU; infinite where it is not to be counted so.
     """
 
     triangles: Prepared
@@ -38,6 +39,7 @@ class ByEdge:
     formula: Formula
     times: int
     found: int = 0
+    quickest: dict[object, float] = field(default_factory=dict)
 
 
 def by_edge(prepared: Prepared) -> ByEdge | None:
@@ -141,5 +143,6 @@ def _triangles(prepared: Prepared, view: int, end: Demand) -> Prepared:
         orders=(),
         idle={"cpu": [], "gpu": []},
         units={},
+        runs={},
         by_edge=[None],
     )

@@ -10,7 +10,7 @@ import pytest
 
 from gdb import planner
 from gdb.executor.gpu import launch, memory, residency, stage, supports, warps
-from gdb.executor.nest.by_edge import ByEdge, by_edge
+from gdb.executor.nest.by_edge import by_edge
 from gdb.executor.nest.nest import Formula
 from gdb.executor.nest.prepare import Prepared, between, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
@@ -125,6 +125,13 @@ def test_each_edge_either_way_round() -> None:
         assert not by_rows(prepared)
 
 
+@pytest.mark.parametrize("pairs", [DIAMOND, clique(3)], ids=["diamond", "triangle"])
+def test_explain_names_it(pairs: Pairs) -> None:
+    with emulated():
+        lines = launch.describe_residency(staged(pairs, SUBGRAPHS, hubs()), 0, None)
+    assert any("sum over edges" in line for line in lines) == (pairs is DIAMOND)
+
+
 def by_rows(prepared: Prepared) -> bool:
     """Whether the last count was not a sum over edges."""
     counted = by_edge(prepared)
@@ -142,7 +149,9 @@ def test_a_list_that_would_be_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     with emulated():
         assert count(prepared) == on_the_cpu(prepared)
         assert by_rows(prepared)
-    assert launch.NEVER in prepared.runs.values()
+    counted = by_edge(prepared)
+    assert counted is not None
+    assert counted.quickest == {stage.Share(0): float("inf")}
 
 
 @pytest.mark.parametrize("most", [EVERY, 12_000])
@@ -163,9 +172,11 @@ def test_without_local_graphs(most: int, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_the_quicker_way(seconds: float, other: float, rows: bool) -> None:
     """As far as it is known; what is short is not tried."""
     prepared, share = staged(DIAMOND, SUBGRAPHS, hubs()), stage.Share(0)
-    prepared.runs[(share, NO_COLUMNS, False, False), True] = other
+    counted = by_edge(prepared)
+    assert counted is not None
+    prepared.runs[(share, NO_COLUMNS, False), True] = other
     if seconds:
-        prepared.runs[share, ByEdge] = seconds
+        counted.quickest[share] = seconds
     with emulated():
         assert count(prepared) == on_the_cpu(prepared)
         assert by_rows(prepared) == rows
@@ -178,7 +189,9 @@ def test_a_kernel_that_is_not_there_yet() -> None:
         for _ in range(2):
             assert count(prepared) == on_the_cpu(prepared)
         assert prepared.idle["gpu"]
-        assert (stage.Share(0), ByEdge) in prepared.runs
+        counted = by_edge(prepared)
+        assert counted is not None
+        assert stage.Share(0) in counted.quickest
 
 
 def test_what_is_no_sum_over_edges() -> None:

@@ -31,11 +31,6 @@ __device__ INLINE void note_triangle(const Worker& w, bool active, at_t one, at_
 
 #ifndef SPECIAL
 
-#define SUM_LOW 0  // of the low halves of what threads added up, and of the high ones
-#define SUM_HIGH 1
-#define SUM_LARGE 2    // threads whose sum passed 2^63
-#define SUM_CARRIED 3  // supports that passed what half a word holds
-
 // Add triangles to the supports of `size` positions from `start` on, in half a word or a whole one each. edges: the positions of so
 // many edges, three for each triangle.
 extern "C" __global__ void add_supports(const u32* edges, i64 count, i64 start, i64 size, i64 halves, u32* supports, u64* sums) {
