@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 import threading
 from collections import deque
-from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.base import usage, waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import CountOverflow
 from gdb.records import dataclass, field, replace
@@ -22,9 +20,10 @@ from gdb.storage.graph.adjacency import I64, U32
 from ..nest.prepare import Prepared
 from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..work.place import KEPT
-from ..work.scheduler import Budget, Watch, helpers_of_all
+from ..work.scheduler import Budget, Watch
 from . import address
 from .caches import SharedCounts
+from .helpers import Helpers, IdleThreads
 from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
 from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within
@@ -52,8 +51,8 @@ class _Run:
     threads : there may be, 0 for one on each core. capacity : rows of a worker's output buffer.
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
-    size : of its workers. units : that it began with. active : how many are at work or called. helpers : calls of those
-        beside the first.
+    idle : threads of other runs that it may have besides, once these have nothing to do; None for none.
+    size : of its workers. units : that it began with. helpers : the threads beside the first.
     total : what was counted. once : the distinct values that each worker found. shared : what the first worker
         keeps, and all others with it.
     tallies : where what is counted is added up for each vertex of the first loop, i64[vids]; None: nowhere.
@@ -69,14 +68,14 @@ class _Run:
     deliver: Deliver | None = None
     counts: bool = False
     tallies: I64 | None = None
+    idle: IdleThreads | None = None
     size: Size = field(init=False)
     turns: Turns = field(init=False)
+    helpers: Helpers = field(init=False)
     total: int = 0
     once: list[U32] = field(default_factory=list)
     shared: SharedCounts | None = None
     units: int = 1
-    active: int = 1
-    helpers: list[Future[None]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
     part: tuple[int, int] = (0, 1)
 
@@ -84,25 +83,6 @@ class _Run:
     def early(self) -> bool:
         """Whether it may stop before its end."""
         return self.watch.limit is not None
-
-    def call_helper(self) -> bool:
-        """Have one more thread take units, if there may be one more; whether there may."""
-        with self.lock:
-            if self.active >= self.threads:
-                return False
-            self.active += 1
-        self.helpers.append(helpers_of_all().submit(usage.carry_usage(_work), self))
-        return True
-
-    def ended(self) -> None:
-        """One thread less is at work."""
-        with self.lock:
-            self.active -= 1
-
-    def call_helpers(self, most: int | None = None) -> None:
-        """Have as many threads take units as there may be, at most so many."""
-        while (most is None or len(self.helpers) < most) and self.call_helper():
-            pass
 
     @property
     def due(self) -> int:
@@ -114,14 +94,21 @@ class _Run:
         return min(self.size.capacity, max((self.watch.limit - self.watch.found) // shares, 1))
 
 
-def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> int:
-    """Number of embeddings that the nest counts (without the plan's multiplicity).
+def count(
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    threads: int = 0,
+    idle: IdleThreads | None = None,
+) -> int:
+    """Number of embeddings that the nest counts (without the plan's multiplicity). idle : threads of other runs that it
+    may have besides, once these have nothing to do.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget; CountOverflow : 2^63 or more within one work unit.
     """
-    return _run(_Run(prepared, watch, budget, threads)).total
+    return _run(_Run(prepared, watch, budget, threads, idle=idle)).total
 
 
 def tallies(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> I64:
@@ -271,9 +258,7 @@ def _pass(run: _Run, passes: Passes, k: int) -> int:
     run.watch.check()
     with run.budget.part() as part:
         prepared = passes.stage(run.prepared, k, part)
-        one = replace(
-            run, prepared=prepared, budget=part, part=(k, len(passes)), total=0, helpers=[]
-        )
+        one = replace(run, prepared=prepared, budget=part, part=(k, len(passes)), total=0)
         return _ran(one).total
 
 
@@ -292,22 +277,17 @@ def _ran(run: _Run) -> _Run:
         turns.waiting = deque([Unit(0, 0, NEVER, watch.start)])
     watch.progress = partial(_share_done, turns, len(ranges), threads, run.part)
     run.threads, run.units = run.size.threads, len(ranges)
+    run.helpers = helpers = Helpers(run.threads, partial(_work, run), run.idle)
     try:
         worker = _idle(run)
         run.shared = worker.shared
         if not early and watch.start is None:
-            run.call_helpers(len(ranges) - 1)
+            helpers.call_all(len(ranges) - 1)
         _work(run, worker)
-        for helper in run.helpers:  # one that is at work may call more
-            if helper.cancel():  # it has not begun, and found an empty queue
-                run.ended()
-            else:
-                waiting.result(helper)
+        helpers.wait()
     except BaseException:
         watch.stopped.set()
-        for helper in run.helpers:
-            if not helper.cancel():
-                waiting.wait_for_future(helper)
+        helpers.give_up()
         raise
     watch.check()
     if turns.waiting:
@@ -341,7 +321,7 @@ def _work(run: _Run, worker: Worker | None = None) -> None:
     try:
         _units(run, worker or _idle(run))
     finally:
-        run.ended()
+        run.helpers.ended()
 
 
 def _units(run: _Run, worker: Worker) -> None:
@@ -395,7 +375,7 @@ def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:
         if not run.early:
             _give(run, worker)
         elif steps == EARLY_STEPS:
-            run.call_helpers()
+            run.helpers.call_all()
         if worker.spent > turn and run.turns.room(8 * KEPT * run.prepared.tables.loops):
             return False
         if not run.watch.going():
@@ -410,12 +390,12 @@ def _give(run: _Run, worker: Worker) -> None:
         if place is not None:
             with run.lock:
                 run.watch.rest.append(place)
-    elif run.active < run.threads and not run.turns.waiting and not worker.filed:
+    elif run.helpers.may_be_called and not run.turns.waiting and not worker.filed:
         # two must not count for one vertex of the first loop at a time
         place = worker.give(half=True, roots=run.tallies is not None)
         if place is not None:
             run.turns.give(place)
-            run.call_helper()
+            run.helpers.call()
 
 
 def _accounts(watch: Watch, budget: Budget) -> bool:

@@ -1,6 +1,7 @@
 """The plans of one count: those of many steps one after another on all threads, the others beside one another.
 
-A nest of few steps is not worth sharing: to give parts of it away takes time too.
+A nest of few steps is not worth sharing: to give parts of it away takes time too. One that takes longer than was
+expected gets the threads that have no plan left.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from ..nest.degrees import sum_of_degrees
 from ..nest.prepare import Prepared
 from ..plan.plan import Plan
 from ..work.scheduler import Budget, Watch, helpers_of_all
+from .helpers import IdleThreads
 from .launch import STEPS, count
 
 Staged = Callable[[Plan], Prepared]
@@ -72,11 +74,17 @@ def _spread(work: list[float]) -> list[tuple[float, float]]:
     ]
 
 
-def _count(prepared: Prepared, watch: Watch, budget: Budget, threads: int) -> int:
+def _count(
+    prepared: Prepared,
+    watch: Watch,
+    budget: Budget,
+    threads: int,
+    idle: IdleThreads | None = None,
+) -> int:
     """As `launch.count`; what is known without a loop is not counted, but where loops are measured or shared."""
     measured = watch.bound is not None or watch.start is not None or watch.may_give
     known = None if measured else sum_of_degrees(prepared)
-    return count(prepared, watch, budget, threads) if known is None else known
+    return count(prepared, watch, budget, threads, idle) if known is None else known
 
 
 def _own_steps(plan: Plan) -> float | None:
@@ -101,7 +109,7 @@ class _Beside:
     ) -> None:
         self.plans, self.staged, self.watch, self.budget = plans, staged, watch, budget
         self.found, self.left, self.steps = found, left, steps
-        self.threads = 1
+        self.threads, self._idle = 1, IdleThreads()
         self._preparing = waiting.Lock()  # is work in Python, which one thread does at a time
 
     def all(self, threads: int) -> None:
@@ -134,10 +142,11 @@ class _Beside:
                 try:
                     k = self.left.popleft()
                 except IndexError:  # another thread took it
-                    return
+                    break
                 with self._preparing:
                     prepared = self.staged(self.plans[k])
-                self.found[k] = _count(prepared, self.watch, self.budget, 1)
+                self.found[k] = _count(prepared, self.watch, self.budget, 1, self._idle)
+            self._idle.add()
         except BaseException:
             self.watch.stopped.set()
             raise

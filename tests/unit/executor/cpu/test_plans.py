@@ -15,6 +15,7 @@ from gdb.errors import Cancelled
 from gdb.executor import reference
 from gdb.executor.cpu import launch
 from gdb.executor.cpu import plans as beside
+from gdb.executor.cpu.helpers import IdleThreads
 from gdb.executor.nest.prepare import Prepared, stage
 from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Watch
@@ -53,9 +54,11 @@ def counts(
     used: Counter[int] = Counter()
     real = launch.count
 
-    def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int) -> int:
+    def count(
+        prepared: Prepared, watch: Watch, budget: Budget, threads: int, idle: IdleThreads | None
+    ) -> int:
         used[threads] += 1
-        return real(prepared, watch, budget, threads)
+        return real(prepared, watch, budget, threads, idle)
 
     watch = Watch(None, None, None)
     with patch.object(beside, "count", count):
@@ -102,8 +105,10 @@ def test_the_share_that_is_done_is_by_expected_steps(threads: int) -> None:
         numbers[id(prepared)] = next(k for k, one in enumerate(plans) if one is plan)
         return prepared
 
-    def count(prepared: Prepared, watch: Watch, budget: Budget, threads: int) -> int:
-        found = real(prepared, watch, budget, threads)
+    def count(
+        prepared: Prepared, watch: Watch, budget: Budget, threads: int, idle: IdleThreads | None
+    ) -> int:
+        found = real(prepared, watch, budget, threads, idle)
         shares[numbers[id(prepared)]] = watch.share_done()
         return found
 
