@@ -1,0 +1,127 @@
+"""Threads that help a run: its own, and those that other runs have left idle, which it gives back."""
+
+from __future__ import annotations
+
+import threading
+from unittest.mock import patch
+
+import pytest
+
+from gdb.executor import reference
+from gdb.executor.cpu import launch
+from gdb.executor.cpu import plans as beside
+from gdb.executor.cpu.helpers import Helpers, IdleThreads
+from gdb.executor.cpu.workers import Worker
+from gdb.executor.nest.prepare import stage
+from gdb.executor.work.scheduler import Budget, Watch
+from gdb.records import replace
+from tests.unit.executor.cpu.test_plans import planned
+
+LONGEST = 30  # seconds
+
+
+def test_as_many_as_there_may_be() -> None:
+    go, begun = threading.Event(), threading.Semaphore(0)
+
+    def work() -> None:
+        begun.release()
+        go.wait(LONGEST)
+
+    helpers = Helpers(2, work)
+    assert helpers.may_be_called
+    assert helpers.call()
+    assert not helpers.may_be_called
+    assert not helpers.call()
+    assert begun.acquire(timeout=LONGEST)
+    go.set()
+    helpers.wait()
+    assert (helpers.active, len(helpers.calls)) == (2, 1)  # the work says when it has ended
+    helpers.ended()
+    assert helpers.may_be_called
+
+
+def test_idle_threads_are_borrowed_and_given_back() -> None:
+    idle, begun = IdleThreads(), threading.Event()
+    helpers = Helpers(1, begun.set, idle)
+    assert not helpers.call()
+    idle.add()
+    assert helpers.may_be_called
+    assert helpers.call()
+    assert (helpers.active, helpers.borrowed, idle.number) == (2, 1, 0)
+    assert not helpers.call()
+    assert begun.wait(LONGEST)
+    helpers.wait()
+    helpers.ended()
+    assert (helpers.active, helpers.borrowed, idle.number) == (1, 0, 1)
+    assert idle.take()
+    assert not idle.take()
+
+
+def test_what_a_helper_raises_is_raised() -> None:
+    begun = threading.Event()
+
+    def work() -> None:
+        begun.set()
+        raise ValueError("its own")
+
+    helpers = Helpers(2, work)
+    helpers.call_all()
+    assert begun.wait(LONGEST)
+    with pytest.raises(ValueError, match="its own"):
+        helpers.wait()
+    helpers.give_up()
+
+
+@pytest.mark.parametrize("spare", [0, 1, 3])
+def test_a_run_of_one_thread_gives_to_idle_ones(spare: int) -> None:
+    """And counts the same, however few steps a launch has."""
+    plans, graph = planned()
+    plan = replace(plans[0], multiplicity=1, stages={})
+    want, idle = reference.count(plan, graph), IdleThreads(spare)
+    taken = list[bool]()
+    take = IdleThreads.take
+
+    def noted(some: IdleThreads) -> bool:
+        taken.append(take(some))
+        return taken[-1]
+
+    with patch.object(launch, "STEPS", 20), patch.object(IdleThreads, "take", noted):
+        found = launch.count(stage(plan, graph), Watch(None, None, None), Budget(), 1, idle)
+    assert found == want
+    assert any(taken) == bool(spare)
+    assert idle.number == spare
+
+
+def test_plans_beside_one_another_leave_their_threads_to_the_last() -> None:
+    some, graph = planned()
+    plans = [
+        replace(p, notes=replace(p.notes, steps=n), multiplicity=1, stages={})
+        for p, n in zip(some[:2], (2.0, 1.0), strict=True)
+    ]
+    want = [reference.count(plan, graph) for plan in plans]
+    ended, add, take, run = threading.Event(), IdleThreads.add, IdleThreads.take, launch._launch
+    taken = list[bool]()
+
+    def added(idle: IdleThreads) -> None:
+        add(idle)
+        ended.set()
+
+    def noted(idle: IdleThreads) -> bool:
+        taken.append(take(idle))
+        return taken[-1]
+
+    def launched(worker: Worker, steps: int, watch: Watch) -> bool:
+        if worker.prepared.plan is plans[0]:  # the other one ends first
+            assert ended.wait(LONGEST)
+        return run(worker, steps, watch)
+
+    watch, budget = Watch(None, None, None), Budget()
+    with (
+        patch.object(launch, "STEPS", 20),
+        patch.object(launch, "_launch", launched),
+        patch.object(IdleThreads, "add", added),
+        patch.object(IdleThreads, "take", noted),
+    ):
+        found = beside.counts(plans, lambda p: stage(p, graph), watch, budget, 2, alone=False)
+    assert found == want
+    assert any(taken)
