@@ -20,10 +20,9 @@ from gdb.storage.graph.adjacency import I64, U32
 from ..nest.prepare import Prepared
 from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..work.place import KEPT
-from ..work.scheduler import Budget, Watch
+from ..work.scheduler import Budget, Helpers, IdleThreads, Watch
 from . import address
 from .caches import SharedCounts
-from .helpers import Helpers, IdleThreads
 from .sizing import Size, fit_workers
 from .turns import NEVER, Turns, Unit
 from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within

@@ -17,8 +17,7 @@ from gdb.base.machine.cores import cores
 from ..nest.degrees import sum_of_degrees
 from ..nest.prepare import Prepared
 from ..plan.plan import Plan
-from ..work.scheduler import Budget, Watch, helpers_of_all
-from .helpers import IdleThreads
+from ..work.scheduler import Budget, IdleThreads, Watch, helpers_of_all
 from .launch import STEPS, count
 
 Staged = Callable[[Plan], Prepared]

@@ -15,10 +15,9 @@ from gdb.errors import Cancelled
 from gdb.executor import reference
 from gdb.executor.cpu import launch
 from gdb.executor.cpu import plans as beside
-from gdb.executor.cpu.helpers import IdleThreads
 from gdb.executor.nest.prepare import Prepared, stage
 from gdb.executor.plan.plan import Plan
-from gdb.executor.work.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget, IdleThreads, Watch
 from gdb.query_graph import DIFFERENT_NODES
 from gdb.records import replace
 from tests.support.small_graph import SmallGraph

@@ -157,7 +157,9 @@ def test_a_stream_of_it_can_be_cancelled(folder: Path) -> None:
 
         thread = threading.Thread(target=run)
         thread.start()
-        time.sleep(0.2)
+        while thread.is_alive() and not db._work._running:  # what has not begun is not interrupted
+            time.sleep(0.001)
+        time.sleep(0.1)
         db.interrupt()
         thread.join()
         assert len(streams) == 1

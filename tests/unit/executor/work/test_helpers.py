@@ -10,10 +10,9 @@ import pytest
 from gdb.executor import reference
 from gdb.executor.cpu import launch
 from gdb.executor.cpu import plans as beside
-from gdb.executor.cpu.helpers import Helpers, IdleThreads
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest.prepare import stage
-from gdb.executor.work.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget, Helpers, IdleThreads, Watch
 from gdb.records import replace
 from tests.unit.executor.cpu.test_plans import planned
 
