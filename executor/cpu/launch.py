@@ -276,14 +276,14 @@ def _ran(run: _Run) -> _Run:
         turns.waiting = deque([Unit(0, 0, NEVER, watch.start)])
     watch.progress = partial(_share_done, turns, len(ranges), threads, run.part)
     run.threads, run.units = run.size.threads, len(ranges)
-    run.helpers = helpers = Helpers(run.threads, partial(_work, run), run.idle)
+    run.helpers = helpers = Helpers(run.threads, run.idle)
     try:
         worker = _idle(run)
         run.shared = worker.shared
         if not early and watch.start is None:
-            helpers.call_all(len(ranges) - 1)
+            helpers.call_all(partial(_work, run), len(ranges) - 1)
         _work(run, worker)
-        helpers.wait()
+        helpers.finish()
     except BaseException:
         watch.stopped.set()
         helpers.give_up()
@@ -374,7 +374,7 @@ def _turn(run: _Run, worker: Worker, unit: Unit, once: list[U32]) -> bool:
         if not run.early:
             _give(run, worker)
         elif steps == EARLY_STEPS:
-            run.helpers.call_all()
+            run.helpers.call_all(partial(_work, run))
         if worker.spent > turn and run.turns.room(8 * KEPT * run.prepared.tables.loops):
             return False
         if not run.watch.going():
@@ -394,7 +394,7 @@ def _give(run: _Run, worker: Worker) -> None:
         place = worker.give(half=True, roots=run.tallies is not None)
         if place is not None:
             run.turns.give(place)
-            run.helpers.call()
+            run.helpers.call(partial(_work, run))
 
 
 def _accounts(watch: Watch, budget: Budget) -> bool:

@@ -77,13 +77,11 @@ class IdleThreads:
 class Helpers:
     """The threads of one run beside the first.
 
-    most : threads that there may be, the first included. work : what each of them does. idle : those that there may be
-        besides; None for none. active : how many are at work or called; borrowed : of these, from `idle`. calls : of
-        those beside the first.
+    most : threads that there may be, the first included. idle : those that there may be besides; None for none.
+    active : how many are at work or called; borrowed : of these, from `idle`. calls : of those beside the first.
     """
 
     most: int
-    work: Callable[[], None]
     idle: IdleThreads | None = None
     active: int = 1
     borrowed: int = 0
@@ -95,20 +93,23 @@ class Helpers:
         """Whether there may be one more."""
         return self.active < self.most or (self.idle is not None and self.idle.number > 0)
 
-    def call(self) -> bool:
-        """Have one more thread work, if there may be one more; whether there may."""
+    def call(self, work: Callable[[], None]) -> bool:
+        """Have one more thread work, if there may be one more; whether there may.
+
+        work : calls `ended` at its end. It is not kept, for it holds the run.
+        """
         with self.lock:
             borrows = self.active >= self.most
             if borrows and (self.idle is None or not self.idle.take()):
                 return False
             self.active += 1
             self.borrowed += borrows
-        self.calls.append(helpers_of_all().submit(usage.carry_usage(self.work)))
+        self.calls.append(helpers_of_all().submit(usage.carry_usage(work)))
         return True
 
-    def call_all(self, most: int | None = None) -> None:
-        """Have as many threads work as there may be, at most so many beside the first."""
-        while (most is None or len(self.calls) < most) and self.call():
+    def call_all(self, work: Callable[[], None], most: int | None = None) -> None:
+        """As `call`, of as many threads as there may be, at most so many beside the first."""
+        while (most is None or len(self.calls) < most) and self.call(work):
             pass
 
     def ended(self) -> None:
@@ -119,7 +120,7 @@ class Helpers:
                 self.borrowed -= 1
                 self.idle.add()
 
-    def wait(self) -> None:
+    def finish(self) -> None:
         """Wait until all have ended, those as well that others call meanwhile. Raises what one of them raised."""
         for call in self.calls:
             if call.cancel():  # it has not begun, and found an empty queue

@@ -26,14 +26,14 @@ def test_as_many_as_there_may_be() -> None:
         begun.release()
         go.wait(LONGEST)
 
-    helpers = Helpers(2, work)
+    helpers = Helpers(2)
     assert helpers.may_be_called
-    assert helpers.call()
+    assert helpers.call(work)
     assert not helpers.may_be_called
-    assert not helpers.call()
+    assert not helpers.call(work)
     assert begun.acquire(timeout=LONGEST)
     go.set()
-    helpers.wait()
+    helpers.finish()
     assert (helpers.active, len(helpers.calls)) == (2, 1)  # the work says when it has ended
     helpers.ended()
     assert helpers.may_be_called
@@ -41,15 +41,15 @@ def test_as_many_as_there_may_be() -> None:
 
 def test_idle_threads_are_borrowed_and_given_back() -> None:
     idle, begun = IdleThreads(), threading.Event()
-    helpers = Helpers(1, begun.set, idle)
-    assert not helpers.call()
+    helpers = Helpers(1, idle)
+    assert not helpers.call(begun.set)
     idle.add()
     assert helpers.may_be_called
-    assert helpers.call()
+    assert helpers.call(begun.set)
     assert (helpers.active, helpers.borrowed, idle.number) == (2, 1, 0)
-    assert not helpers.call()
+    assert not helpers.call(begun.set)
     assert begun.wait(LONGEST)
-    helpers.wait()
+    helpers.finish()
     helpers.ended()
     assert (helpers.active, helpers.borrowed, idle.number) == (1, 0, 1)
     assert idle.take()
@@ -63,11 +63,11 @@ def test_what_a_helper_raises_is_raised() -> None:
         begun.set()
         raise ValueError("its own")
 
-    helpers = Helpers(2, work)
-    helpers.call_all()
+    helpers = Helpers(2)
+    helpers.call_all(work)
     assert begun.wait(LONGEST)
     with pytest.raises(ValueError, match="its own"):
-        helpers.wait()
+        helpers.finish()
     helpers.give_up()
 
 
