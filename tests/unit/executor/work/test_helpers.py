@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import threading
+from functools import cache
 from unittest.mock import patch
 
 import pytest
 
+from gdb import planner
 from gdb.executor import reference
 from gdb.executor.cpu import launch
 from gdb.executor.cpu import plans as beside
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest.prepare import stage
+from gdb.executor.plan.plan import Plan
 from gdb.executor.work.scheduler import Budget, Helpers, IdleThreads, Watch
+from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
-from tests.unit.executor.cpu.test_plans import planned
+from gdb.storage.format.direction import Direction
+from tests.support.small_graph import SmallGraph
 
 LONGEST = 30  # seconds
 
@@ -71,11 +76,25 @@ def test_what_a_helper_raises_is_raised() -> None:
     helpers.give_up()
 
 
+@cache
+def triangles() -> tuple[Plan, SmallGraph]:
+    """A plan that takes many launches of few steps, whatever the planner has time for."""
+    edges = [("R", a, b) for b in range(24) for a in range(b) if (a + b) % 5]
+    graph = SmallGraph([()] * 24, edges, frozenset("R"))
+    pairs = ((0, 1), (0, 2), (1, 2))
+    query = QueryGraph(
+        (QueryVertex(),) * 3,
+        tuple(QueryEdge(a, b, ("R",), Direction.ANY) for a, b in pairs),
+        DIFFERENT_NODES,
+    )
+    return replace(planner.plan(query, graph, counting=True), multiplicity=1), graph
+
+
 @pytest.mark.parametrize("spare", [0, 1, 3])
 def test_a_run_of_one_thread_gives_to_idle_ones(spare: int) -> None:
     """And counts the same, however few steps a launch has."""
-    plans, graph = planned()
-    plan = replace(plans[0], multiplicity=1, stages={})
+    plan, graph = triangles()
+    plan = replace(plan, stages={})
     want, idle = reference.count(plan, graph), IdleThreads(spare)
     taken = list[bool]()
     take = IdleThreads.take
@@ -92,14 +111,13 @@ def test_a_run_of_one_thread_gives_to_idle_ones(spare: int) -> None:
 
 
 def test_plans_beside_one_another_leave_their_threads_to_the_last() -> None:
-    some, graph = planned()
+    plan, graph = triangles()
     plans = [
-        replace(p, notes=replace(p.notes, steps=n), multiplicity=1, stages={})
-        for p, n in zip(some[:2], (2.0, 1.0), strict=True)
+        replace(plan, notes=replace(plan.notes, steps=n), stages={}, terms=()) for n in (2.0, 1.0)
     ]
     want = [reference.count(plan, graph) for plan in plans]
     ended, add, take, run = threading.Event(), IdleThreads.add, IdleThreads.take, launch._launch
-    taken = list[bool]()
+    taken, threads = list[bool](), list[int]()
 
     def added(idle: IdleThreads) -> None:
         add(idle)
@@ -110,7 +128,8 @@ def test_plans_beside_one_another_leave_their_threads_to_the_last() -> None:
         return taken[-1]
 
     def launched(worker: Worker, steps: int, watch: Watch) -> bool:
-        if worker.prepared.plan is plans[0]:  # the other one ends first
+        threads.append(own := threading.get_ident())
+        if own == threads[0]:  # that of the first launch: the other one ends first
             assert ended.wait(LONGEST)
         return run(worker, steps, watch)
 
