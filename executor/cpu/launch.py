@@ -20,7 +20,7 @@ from gdb.storage.graph.adjacency import I64, U32
 from ..nest.prepare import Prepared
 from ..plan.embeddings import NO_COLUMNS, Deliver, Wanted
 from ..work.place import KEPT
-from ..work.scheduler import Budget, Helpers, IdleThreads, Watch
+from ..work.scheduler import Budget, Helpers, Watch
 from . import address
 from .caches import SharedCounts
 from .sizing import Size, fit_workers
@@ -50,7 +50,7 @@ class _Run:
     threads : there may be, 0 for one on each core. capacity : rows of a worker's output buffer.
     deliver : takes the rows; None where there are none, or only distinct values.
     counts : of distinct values, found by one worker, only the number is wanted.
-    idle : threads of other runs that it may have besides, once these have nothing to do; None for none.
+    beside : the threads of the runs that it is beside, see `Helpers`; None for none.
     size : of its workers. units : that it began with. helpers : the threads beside the first.
     total : what was counted. once : the distinct values that each worker found. shared : what the first worker
         keeps, and all others with it.
@@ -67,7 +67,7 @@ class _Run:
     deliver: Deliver | None = None
     counts: bool = False
     tallies: I64 | None = None
-    idle: IdleThreads | None = None
+    beside: Helpers | None = None
     size: Size = field(init=False)
     turns: Turns = field(init=False)
     helpers: Helpers = field(init=False)
@@ -98,16 +98,17 @@ def count(
     watch: Watch,
     budget: Budget,
     threads: int = 0,
-    idle: IdleThreads | None = None,
+    beside: Helpers | None = None,
 ) -> int:
-    """Number of embeddings that the nest counts (without the plan's multiplicity). idle : threads of other runs that it
-    may have besides, once these have nothing to do.
+    """Number of embeddings that the nest counts (without the plan's multiplicity).
+
+    beside : the threads of the runs that it is beside, see `Helpers`.
 
     Raises
     ------
     Cancelled, QueryTimeout, OutOfBudget; CountOverflow : 2^63 or more within one work unit.
     """
-    return _run(_Run(prepared, watch, budget, threads, idle=idle)).total
+    return _run(_Run(prepared, watch, budget, threads, beside=beside)).total
 
 
 def tallies(prepared: Prepared, watch: Watch, budget: Budget, threads: int = 0) -> I64:
@@ -276,7 +277,7 @@ def _ran(run: _Run) -> _Run:
         turns.waiting = deque([Unit(0, 0, NEVER, watch.start)])
     watch.progress = partial(_share_done, turns, len(ranges), threads, run.part)
     run.threads, run.units = run.size.threads, len(ranges)
-    run.helpers = helpers = Helpers(run.threads, run.idle)
+    run.helpers = helpers = Helpers(run.threads, run.beside)
     try:
         worker = _idle(run)
         run.shared = worker.shared

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from itertools import accumulate
 
-from gdb.base import usage, waiting
+from gdb.base import waiting
 from gdb.base.machine.cores import cores
 
 from ..nest.degrees import sum_of_degrees
 from ..nest.prepare import Prepared
 from ..plan.plan import Plan
-from ..work.scheduler import Budget, IdleThreads, Watch, helpers_of_all
+from ..work.scheduler import Budget, Helpers, Watch
 from .launch import STEPS, count
 
 Staged = Callable[[Plan], Prepared]
@@ -58,9 +57,10 @@ def counts(
         found[k] = _count(staged(plans[k]), watch, budget, threads)
     if left:
         watch.before, watch.share = spread[-1]
-        run = _Beside(plans, staged, watch, budget, found, deque(left), rest)
+        helpers = Helpers(min(threads, len(left)))
+        run = _Beside(plans, staged, watch, budget, found, deque(left), rest, helpers)
         watch.beside = run.share_done
-        run.all(min(threads, len(left)))
+        run.all()
     return found
 
 
@@ -78,12 +78,12 @@ def _count(
     watch: Watch,
     budget: Budget,
     threads: int,
-    idle: IdleThreads | None = None,
+    beside: Helpers | None = None,
 ) -> int:
     """As `launch.count`; what is known without a loop is not counted, but where loops are measured or shared."""
     measured = watch.bound is not None or watch.start is not None or watch.may_give
     known = None if measured else sum_of_degrees(prepared)
-    return count(prepared, watch, budget, threads, idle) if known is None else known
+    return count(prepared, watch, budget, threads, beside) if known is None else known
 
 
 def _own_steps(plan: Plan) -> float | None:
@@ -94,7 +94,7 @@ def _own_steps(plan: Plan) -> float | None:
 
 class _Beside:
     """Plans that threads take one after another, each to its end. left : their numbers. found : where the counts
-    go. steps : that they are expected to take, in the order in which they begin."""
+    go. steps : that they are expected to take, in the order in which they begin. helpers : the threads."""
 
     def __init__(
         self,
@@ -105,33 +105,28 @@ class _Beside:
         found: list[int],
         left: deque[int],
         steps: list[float],
+        helpers: Helpers,
     ) -> None:
         self.plans, self.staged, self.watch, self.budget = plans, staged, watch, budget
         self.found, self.left, self.steps = found, left, steps
-        self.threads, self._idle = 1, IdleThreads()
+        self.helpers = helpers
         self._preparing = waiting.Lock()  # is work in Python, which one thread does at a time
 
-    def all(self, threads: int) -> None:
+    def all(self) -> None:
         """Count all of them."""
-        self.threads = threads
-        work = usage.carry_usage(self._work)
-        helpers: list[Future[None]] = [helpers_of_all().submit(work) for _ in range(threads - 1)]
         try:
+            self.helpers.call_all(self._work)
             self._work()
-            for helper in helpers:
-                if not helper.cancel():
-                    waiting.result(helper)
+            self.helpers.finish()
         except BaseException:
             self.watch.stopped.set()
-            for helper in helpers:
-                if not helper.cancel():
-                    waiting.wait_for_future(helper)
+            self.helpers.give_up()
             raise
 
     def share_done(self) -> float:
         """Of the expected steps, those of plans under way being half done."""
         begun = len(self.steps) - len(self.left)
-        ended = max(begun - self.threads, 0)
+        ended = max(begun - self.helpers.most, 0)
         done = sum(self.steps[:ended]) + sum(self.steps[ended:begun]) / 2
         return done / max(sum(self.steps), 1.0)
 
@@ -144,8 +139,9 @@ class _Beside:
                     break
                 with self._preparing:
                     prepared = self.staged(self.plans[k])
-                self.found[k] = _count(prepared, self.watch, self.budget, 1, self._idle)
-            self._idle.add()
+                self.found[k] = _count(prepared, self.watch, self.budget, 1, self.helpers)
         except BaseException:
             self.watch.stopped.set()
             raise
+        finally:
+            self.helpers.ended()

@@ -54,35 +54,16 @@ def helpers_of_all() -> Threads:
 
 
 @dataclass(slots=True, eq=False)
-class IdleThreads:
-    """Threads of runs beside one another that have no run left: one that goes on may have them."""
-
-    number: int = 0
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def add(self) -> None:
-        """One thread more has nothing to do."""
-        with self.lock:
-            self.number += 1
-
-    def take(self) -> bool:
-        """Have one of them, where there is any; whether there was."""
-        with self.lock:
-            found = self.number > 0
-            self.number -= found
-            return found
-
-
-@dataclass(slots=True, eq=False)
 class Helpers:
-    """The threads of one run beside the first.
+    """The threads of one run, or of several beside one another.
 
-    most : threads that there may be, the first included. idle : those that there may be besides; None for none.
-    active : how many are at work or called; borrowed : of these, from `idle`. calls : of those beside the first.
+    most : threads that there may be, the first included. beside : the threads of the runs that this one is beside, of
+        which those with no run left may help; None for none. active : how many are at work or called; borrowed : of
+        these, from `beside`. calls : of those beside the first.
     """
 
     most: int
-    idle: IdleThreads | None = None
+    beside: Helpers | None = None
     active: int = 1
     borrowed: int = 0
     calls: list[Future[None]] = field(default_factory=list)
@@ -91,21 +72,26 @@ class Helpers:
     @property
     def may_be_called(self) -> bool:
         """Whether there may be one more."""
-        return self.active < self.most or (self.idle is not None and self.idle.number > 0)
+        return self.active < self.most or (self.beside is not None and self.beside.may_be_called)
 
     def call(self, work: Callable[[], None]) -> bool:
         """Have one more thread work, if there may be one more; whether there may.
 
         work : calls `ended` at its end. It is not kept, for it holds the run.
         """
+        if not self._begins():
+            return False
+        self.calls.append(helpers_of_all().submit(usage.carry_usage(work)))
+        return True
+
+    def _begins(self) -> bool:
         with self.lock:
             borrows = self.active >= self.most
-            if borrows and (self.idle is None or not self.idle.take()):
+            if borrows and (self.beside is None or not self.beside._begins()):
                 return False
             self.active += 1
             self.borrowed += borrows
-        self.calls.append(helpers_of_all().submit(usage.carry_usage(work)))
-        return True
+            return True
 
     def call_all(self, work: Callable[[], None], most: int | None = None) -> None:
         """As `call`, of as many threads as there may be, at most so many beside the first."""
@@ -116,9 +102,9 @@ class Helpers:
         """One thread less is at work."""
         with self.lock:
             self.active -= 1
-            if self.borrowed and self.idle is not None:
+            if self.borrowed and self.beside is not None:
                 self.borrowed -= 1
-                self.idle.add()
+                self.beside.ended()
 
     def finish(self) -> None:
         """Wait until all have ended, those as well that others call meanwhile. Raises what one of them raised."""

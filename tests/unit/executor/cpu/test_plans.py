@@ -17,7 +17,7 @@ from gdb.executor.cpu import launch
 from gdb.executor.cpu import plans as beside
 from gdb.executor.nest.prepare import Prepared, stage
 from gdb.executor.plan.plan import Plan
-from gdb.executor.work.scheduler import Budget, IdleThreads, Watch
+from gdb.executor.work.scheduler import Budget, Helpers, Watch
 from gdb.query_graph import DIFFERENT_NODES
 from gdb.records import replace
 from tests.support.small_graph import SmallGraph
@@ -54,10 +54,14 @@ def counts(
     real = launch.count
 
     def count(
-        prepared: Prepared, watch: Watch, budget: Budget, threads: int, idle: IdleThreads | None
+        prepared: Prepared,
+        watch: Watch,
+        budget: Budget,
+        threads: int,
+        others: Helpers | None = None,
     ) -> int:
         used[threads] += 1
-        return real(prepared, watch, budget, threads, idle)
+        return real(prepared, watch, budget, threads, others)
 
     watch = Watch(None, None, None)
     with patch.object(beside, "count", count):
@@ -105,9 +109,13 @@ def test_the_share_that_is_done_is_by_expected_steps(threads: int) -> None:
         return prepared
 
     def count(
-        prepared: Prepared, watch: Watch, budget: Budget, threads: int, idle: IdleThreads | None
+        prepared: Prepared,
+        watch: Watch,
+        budget: Budget,
+        threads: int,
+        others: Helpers | None = None,
     ) -> int:
-        found = real(prepared, watch, budget, threads, idle)
+        found = real(prepared, watch, budget, threads, others)
         shares[numbers[id(prepared)]] = watch.share_done()
         return found
 

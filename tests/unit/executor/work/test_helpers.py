@@ -15,7 +15,7 @@ from gdb.executor.cpu import plans as beside
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.nest.prepare import stage
 from gdb.executor.plan.plan import Plan
-from gdb.executor.work.scheduler import Budget, Helpers, IdleThreads, Watch
+from gdb.executor.work.scheduler import Budget, Helpers, Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.storage.format.direction import Direction
@@ -45,20 +45,19 @@ def test_as_many_as_there_may_be() -> None:
 
 
 def test_idle_threads_are_borrowed_and_given_back() -> None:
-    idle, begun = IdleThreads(), threading.Event()
-    helpers = Helpers(1, idle)
+    others, begun = Helpers(1), threading.Event()
+    helpers = Helpers(1, others)
     assert not helpers.call(begun.set)
-    idle.add()
+    others.ended()  # its first thread has nothing to do
     assert helpers.may_be_called
     assert helpers.call(begun.set)
-    assert (helpers.active, helpers.borrowed, idle.number) == (2, 1, 0)
+    assert (helpers.active, helpers.borrowed, others.active) == (2, 1, 1)
     assert not helpers.call(begun.set)
     assert begun.wait(LONGEST)
     helpers.finish()
     helpers.ended()
-    assert (helpers.active, helpers.borrowed, idle.number) == (1, 0, 1)
-    assert idle.take()
-    assert not idle.take()
+    assert (helpers.active, helpers.borrowed, others.active) == (1, 0, 0)
+    assert helpers.may_be_called
 
 
 def test_what_a_helper_raises_is_raised() -> None:
@@ -95,19 +94,20 @@ def test_a_run_of_one_thread_gives_to_idle_ones(spare: int) -> None:
     """And counts the same, however few steps a launch has."""
     plan, graph = triangles()
     plan = replace(plan, stages={})
-    want, idle = reference.count(plan, graph), IdleThreads(spare)
-    taken = list[bool]()
-    take = IdleThreads.take
+    want, others = reference.count(plan, graph), Helpers(1 + spare)
+    begins, begun = Helpers._begins, list[bool]()
 
-    def noted(some: IdleThreads) -> bool:
-        taken.append(take(some))
-        return taken[-1]
+    def noted(some: Helpers) -> bool:
+        found = begins(some)
+        if some is others:
+            begun.append(found)
+        return found
 
-    with patch.object(launch, "STEPS", 20), patch.object(IdleThreads, "take", noted):
-        found = launch.count(stage(plan, graph), Watch(None, None, None), Budget(), 1, idle)
+    with patch.object(launch, "STEPS", 20), patch.object(Helpers, "_begins", noted):
+        found = launch.count(stage(plan, graph), Watch(None, None, None), Budget(), 1, others)
     assert found == want
-    assert any(taken) == bool(spare)
-    assert idle.number == spare
+    assert any(begun) == bool(spare)
+    assert others.active == 1
 
 
 def test_plans_beside_one_another_leave_their_threads_to_the_last() -> None:
@@ -116,30 +116,27 @@ def test_plans_beside_one_another_leave_their_threads_to_the_last() -> None:
         replace(plan, notes=replace(plan.notes, steps=n), stages={}, terms=()) for n in (2.0, 1.0)
     ]
     want = [reference.count(plan, graph) for plan in plans]
-    ended, add, take, run = threading.Event(), IdleThreads.add, IdleThreads.take, launch._launch
-    taken, threads = list[bool](), list[int]()
+    left, ends, run = threading.Event(), Helpers.ended, launch._launch
+    borrowed, threads = list[int](), list[int]()
 
-    def added(idle: IdleThreads) -> None:
-        add(idle)
-        ended.set()
-
-    def noted(idle: IdleThreads) -> bool:
-        taken.append(take(idle))
-        return taken[-1]
+    def ended(helpers: Helpers) -> None:
+        borrowed.append(helpers.borrowed)
+        ends(helpers)
+        if helpers.beside is None:  # those of all plans
+            left.set()
 
     def launched(worker: Worker, steps: int, watch: Watch) -> bool:
         threads.append(own := threading.get_ident())
         if own == threads[0]:  # that of the first launch: the other one ends first
-            assert ended.wait(LONGEST)
+            assert left.wait(LONGEST)
         return run(worker, steps, watch)
 
     watch, budget = Watch(None, None, None), Budget()
     with (
         patch.object(launch, "STEPS", 20),
         patch.object(launch, "_launch", launched),
-        patch.object(IdleThreads, "add", added),
-        patch.object(IdleThreads, "take", noted),
+        patch.object(Helpers, "ended", ended),
     ):
         found = beside.counts(plans, lambda p: stage(p, graph), watch, budget, 2, alone=False)
     assert found == want
-    assert any(taken)
+    assert any(borrowed)
