@@ -57,8 +57,8 @@ def helpers_of_all() -> Threads:
 class Helpers:
     """The threads of one run, or of several beside one another.
 
-    most : threads that there may be, the first included. beside : the threads of the runs that this one is beside, of
-        which those with no run left may help; None for none. active : how many are at work or called; borrowed : of
+    most : threads that there may be, the first included. beside : the threads of the runs that it is beside, where
+        those with no run left may help; None for none. active : how many are at work or called; borrowed : of
         these, from `beside`. calls : of those beside the first.
     """
 
