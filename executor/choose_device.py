@@ -17,6 +17,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,7 +26,8 @@ from gdb.base.machine.cores import cores
 from gdb.errors import Cancelled
 from gdb.imports import deferred
 from gdb.records import dataclass, quick
-from gdb.storage.graph.adjacency import I64, U32
+from gdb.storage.format.direction import Direction
+from gdb.storage.graph.adjacency import I64, U32, Adjacency
 
 from .device_names import AUTO, CPU, checked_device, ordinals
 from .nest.prepare import Prepared, stage
@@ -101,6 +103,13 @@ def begin(device: str) -> None:
         from .gpu.device import begin
 
         begin(ordinals(checked_device(device))[0])
+
+
+def copying_ahead(device: str, direction: Direction) -> Callable[[Adjacency], None]:
+    """What copies an adjacency of a direction, and no other, to the GPUs that a query names while it is planned."""
+    from .gpu.ahead import copy_ahead  # here: only where there is a GPU
+
+    return partial(copy_ahead, ordinals(checked_device(device)), direction)
 
 
 def choose(

@@ -226,7 +226,8 @@ def room_on(ordinal: int, requested: int | None) -> Room:
     QueryError : more than the device has.
     """
     if requested is None:
-        available = memory.available(ordinal)
+        with device.PRESENCE.placing(ordinal):  # what is copied just now is there, or is not
+            available = memory.available(ordinal)
         return Room(available - available // residency.SPARED)
     total = device.total_bytes(ordinal)
     if requested > total:

@@ -284,6 +284,21 @@ class Residents:
             known.used = self._turn
             return known.copy
 
+    def made_ahead(self, array: HostArray, ordinal: int, make: Callable[[], DeviceArray]) -> None:
+        """Have a copy of `array` made on device `ordinal`, which must be current, where none is there: no query uses it
+        yet."""
+        key = (ordinal, id(array), "")
+        with self._lock:
+            known = self._copies.get(key)
+            if known is None or known.source() is not array:
+                source = weakref.ref(array, lambda _: self._drop(key))
+                self._copies[key] = _Resident(source, make())
+
+    def was_used(self, array: HostArray, ordinal: int) -> bool:
+        """Whether a query has used a copy of the array on device `ordinal`."""
+        known = self._copies.get((ordinal, id(array), ""))
+        return known is not None and known.source() is array and known.used > 0
+
     def has(self, array: HostArray, ordinal: int, what: str = "") -> bool:
         """Whether device `ordinal` holds a copy of the array. what : the name of one of several copies."""
         known = self._copies.get((ordinal, id(array), what))

@@ -324,7 +324,7 @@ class Placed:
 
     def _resident(self, array: HostArray) -> int:
         """Address of the device's copy of an array that outlives the query."""
-        if not memory.RESIDENTS.has(array, self.ordinal):
+        if not memory.RESIDENTS.was_used(array, self.ordinal):  # also what was copied ahead
             self.moved_bytes += array.nbytes
         made = memory.RESIDENTS.made_of(array, self.ordinal, "", lambda: pinned.upload(array))
         return self._keep(made).data.ptr

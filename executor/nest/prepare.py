@@ -264,8 +264,7 @@ def roots_of(plan: Plan, views: Sequence[Adjacency]) -> tuple[U32, I64]:
     candidates, reads = plan.candidates[first], _from_shortest(plan, views)
     if candidates.allowed is not None or not reads:
         return roots_among(plan, views, candidates.vids())
-    roots, weights = views[reads[0]].within(candidates.ranges)
-    weights += 1  # they are new
+    roots, weights = views[reads[0]].within(candidates.ranges, 1)
     return _present(views, reads[1:], roots, weights)
 
 

@@ -271,8 +271,8 @@ class Queries(Closing):
         request = self._request(text, parameters, said)
 
         def plan() -> str:
-            once = requests.QueryRun(request, self._snapshot, Statements(), copy=run_copy)
-            return pipeline.explain_query(once)
+            how = request, self._snapshot, Statements()
+            return pipeline.explain_query(requests.QueryRun(*how, copy=run_copy, explains=True))
 
         return self._work.do(plan, request.cancel)
 

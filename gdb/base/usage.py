@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import wraps
 from operator import attrgetter
-from typing import ParamSpec, Protocol, TypeVar
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 from gdb.base.budget import Budget
 
@@ -38,6 +38,7 @@ class Usage:
     budget : the memory that it may hold (`memory=`).
     check : raises where the query is to go no further; None where nothing can stop it.
     blocks : around this moment, at whose ends what was read of files is compared with their checksums.
+    opened : is called with each part of the graph that the query is the first to read; None where nothing is to.
     """
 
     __slots__ = (
@@ -50,6 +51,7 @@ class Usage:
         "budget",
         "check",
         "compile_seconds",
+        "opened",
     )
 
     def __init__(self, memory: int | None = None) -> None:
@@ -57,6 +59,7 @@ class Usage:
         self.check: Callable[[], object] | None = None
         self.compile_seconds = 0.0
         self.blocks = 0
+        self.opened: Callable[[Any], object] | None = None
         self._read: dict[int, Sized] = {}  # by id, which lasts as long as the object is held
         self._read_all: dict[int, Iterable[Sized | None]] = {}
         self._quiet = False
@@ -157,6 +160,13 @@ def read(*arrays: Sized | None) -> None:
         for one in arrays:
             if one is not None:
                 usage._read[id(one)] = one
+
+
+def opened(part: object) -> None:
+    """Note that the query is the first to read a part of the graph. Its locks are held."""
+    usage = _here.usage
+    if usage is not None and usage.opened is not None:
+        usage.opened(part)
 
 
 def read_all(arrays: tuple[Sized | None, ...]) -> None:

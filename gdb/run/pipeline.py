@@ -265,8 +265,7 @@ def _understood(
     if query.copying is not None:
         return Refusal("it imports files")
     warnings = _checked(run, query)
-    known = query, request.procedures, request.mode
-    logical = clock.step("plan", lambda: cache.planned(*known))
+    logical = clock.step("plan", lambda: cache.planned(query, request.procedures, request.mode))
     pattern = cache.one_pattern(query, logical, request.mode)
     if pattern is None:
         return Refusal("it is more than one pattern and what is made of its rows", always=True)
@@ -287,6 +286,7 @@ def _understood(
     warnings = (*_schema_warnings(run, query), *warnings)
     if warnings:
         bound = replace(bound, warnings=warnings)
+    run.copy_ahead(bound.graph, runs=not query.explain)
     plan = clock.step("plan", lambda: _planned(request, bound, snapshot))
     return bound, plan
 

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
 from gdb.base.usage import Usage
 from gdb.errors import QueryTimeout
+from gdb.executor.device_names import AUTO, CPU
 from gdb.imports import deferred
 from gdb.limits import NONE, OF_DATABASE
 from gdb.records import dataclass, field
 from gdb.run.late_interrupt import Outcome
+from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from gdb.executor.relational.relational_tail import Value
     from gdb.language.clauses import Query
     from gdb.language.procedure_signatures import Procedure
-    from gdb.query_graph import MatchMode
+    from gdb.query_graph import MatchMode, QueryGraph
     from gdb.run.statements import Statement, Statements
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.importer.report import LoadReport
@@ -106,7 +108,9 @@ class Clock:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        self.usage.check = None  # or both would be garbage that only a collection finds
+        self.usage.check = self.usage.opened = (
+            None  # or both would be garbage that only a collection finds
+        )
         OF_DATABASE.reset(self._around)
         self.usage.__exit__()
         if isinstance(error, QueryTimeout) and self.timeout is not None:
@@ -181,7 +185,7 @@ class QueryRun:
     request : the query; while its text runs by its shape, that (`gdb.run.query_cache`). take : gives the graph.
     statements : where what is understood and planned is kept, and found when the text comes again.
     change : how a query that writes does so; None refuses it. copy : how COPY runs; None where it cannot.
-    run : what runs a statement; None for `pipeline.run_statement`.
+    run : what runs a statement; None for `pipeline.run_statement`. explains : nothing of it runs.
     """
 
     request: Request
@@ -190,6 +194,7 @@ class QueryRun:
     change: Change | None = None
     copy: Copying | None = None
     run: StatementRun | None = None
+    explains: bool = False
     clock: Clock = field(init=False)
     _taken: Snapshot | None = field(default=None, init=False)
 
@@ -203,6 +208,21 @@ class QueryRun:
         if self._taken is None:
             self._taken = self.take()
         return self._taken
+
+    def copy_ahead(self, graph: QueryGraph, *, runs: bool) -> None:
+        """From now on, where it runs, have what is read of the graph copied to the GPU that the request names, if all
+        of it will be read there: a pattern without labels over one view, and without a budget."""
+        request, views = self.request, {(e.types, e.direction) for e in graph.edges}
+        here = runs and not self.explains and request.on is None
+        free = request.memory is None and request.gpu_memory is None
+        all_read = not any(v.labels or v.allowed is not None for v in graph.vertices)
+        if request.device in (AUTO, CPU) or not (here and free and all_read and len(views) == 1):
+            return
+        ((_, direction),) = views
+        if direction is Direction.ANY:
+            from gdb.executor.choose_device import copying_ahead  # here: only GPUs need it
+
+            self.clock.usage.opened = copying_ahead(request.device, direction)
 
     def options(self, profile: executor.Profile | None = None) -> executor.Options:
         """How its patterns are run, in the time that is left."""

@@ -96,7 +96,7 @@ def _inner(run: QueryRun, query: Query, statements: Statements) -> QueryRun:
     """The run of the query that gives the rows, which only reads."""
     assert isinstance(query.copying, CopyTo)
     request = replace(run.request, text=query.copying.query.text)
-    return QueryRun(request, lambda: run.snapshot, statements)
+    return QueryRun(request, lambda: run.snapshot, statements, explains=query.explain)
 
 
 class _RowWriter(Pipe):

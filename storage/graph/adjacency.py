@@ -139,13 +139,14 @@ class Adjacency:
             rows = vids[places] + np.repeat(self.row.astype(np.int64) - self.first, counts)
         return places, self.offsets[rows + 1] - self.offsets[rows]
 
-    def within(self, ranges: Sequence[tuple[int, int]]) -> tuple[U32, I64]:
-        """The vids of the rows in some ranges, ascending and disjoint, u32[n] ascending, and their degrees, i64[n]."""
+    def within(self, ranges: Sequence[tuple[int, int]], more: int = 0) -> tuple[U32, I64]:
+        """The vids of the rows in some ranges, ascending and disjoint, u32[n] ascending, and their degrees, i64[n].
+        more : is added to each degree."""
         vids, found, degrees = self.vids(), [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
         for low, high in ranges:
             begin, end = np.searchsorted(vids, (low, high)).tolist()
             found.append(vids[begin:end])
-            degrees.append(_lengths(self.offsets[begin : end + 1]))
+            degrees.append(_lengths(self.offsets[begin : end + 1], more))
         whole = [some for some in zip(found, degrees, strict=True) if len(some[0])]
         if len(whole) == 1:
             return whole[0]
@@ -175,8 +176,14 @@ class Adjacency:
         return self.neighbours[self.offsets[row] : self.offsets[row + 1]]
 
 
-def _lengths(offsets: I64) -> I64:
-    """The lengths of rows between offsets, i64[rows + 1]; many on all cores."""
-    if len(offsets) < LEAST:
-        return offsets[1:] - offsets[:-1]
-    return filled(len(offsets) - 1, np.int64, lambda begin, end: np.diff(offsets[begin : end + 1]))
+def _lengths(offsets: I64, more: int) -> I64:
+    """The lengths of rows between offsets, i64[rows + 1], + more; many on all cores."""
+
+    def lengths(begin: int, end: int) -> I64:
+        found: I64 = offsets[begin + 1 : end + 1] - offsets[begin:end]
+        if more:
+            found += more
+        return found
+
+    rows = len(offsets) - 1
+    return lengths(0, rows) if rows < LEAST else filled(rows, np.int64, lengths)

@@ -39,24 +39,25 @@ def read(record: PartRecord, segments: Segments, vertex_count: int) -> Part:
     if len(record.segments) == 1:
         number = record.segments[0].file
         ((part, own),) = segments.several(
-            [number], lambda file, _: (_of_one_segment(record, file, where), file.own)
+            [number], lambda file, _: (_of_one_segment(record, file, vertex_count, where), file.own)
         )
     if part is None:
-        part, own = _of_segments(record, segments)
+        part, own = _of_segments(record, segments, vertex_count)
     name = segments.name(record.segments[0].file)
     if len(part.intervals) != record.intervals:
         how = "has another number of intervals than the manifest says"
         raise damaged(where, name, how, INTERVALS.name)
     if not own:
         compare(where, name, section_checks.LENGTHS, (part, vertex_count))
-        section_checks.compare_rows(where, name, part, vertex_count)
     segments.verify_beside()
     if usage.room() is not None:
         read_anywhere(part.neighbours)
     return part
 
 
-def _of_one_segment(record: PartRecord, file: SegmentFile, where: str) -> Part | None:
+def _of_one_segment(
+    record: PartRecord, file: SegmentFile, vertex_count: int, where: str
+) -> Part | None:
     """A part whose only segment has its intervals as `of_vids` makes them, which nearly all have; None of
     others."""
     segment = record.segments[0]
@@ -67,12 +68,18 @@ def _of_one_segment(record: PartRecord, file: SegmentFile, where: str) -> Part |
     if not (index.length.all() and (index.first[1:] > ends[:-1]).all()):
         return None
     index = Intervals(index.first.copy(), index.length.copy(), index.row)  # not of the map
-    flags = record.simple, record.loops, record.max_degree
-    return Part(index, offsets, neighbours, *flags)
+    part = Part(index, offsets, neighbours, *_flags(record))
+    if not file.own:
+        section_checks.compare_rows(where, file.name, part, vertex_count)
+    return part
 
 
-def _of_segments(record: PartRecord, segments: Segments) -> tuple[Part, bool]:
-    """A part of several segments, each read when its file has been verified; and whether this process wrote them."""
+def _flags(record: PartRecord) -> tuple[bool, bool, int]:
+    return record.simple, record.loops, record.max_degree
+
+
+def _of_segments(record: PartRecord, segments: Segments, vertex_count: int) -> tuple[Part, bool]:
+    """A part of several segments, the rows of each compared when it is read; and whether this process wrote them."""
     room, where = usage.room(), segments.files.where
     offsets = placed(record.rows + 1, np.int64, GRAPH, room, most=GRAPH_SHARE)
     # in memory of their own they have large pages: counts are a tenth quicker
@@ -85,8 +92,11 @@ def _of_segments(record: PartRecord, segments: Segments) -> tuple[Part, bool]:
     def put(segment: SegmentRecord, file: SegmentFile) -> Intervals:
         first, stop = segment.first_row, segment.first_row + segment.rows
         end = segment.first_edge + segment.edges
-        out = neighbours[segment.first_edge : end] if whole is None else None
-        index, local, _ = indexed_rows(segment, file, where, out)
+        own = neighbours[segment.first_edge : end]
+        index, local, _ = indexed_rows(segment, file, where, own if whole is None else None)
+        if not file.own:
+            rows = Part(index, local, own, *_flags(record))
+            section_checks.compare_rows(where, file.name, rows, vertex_count)
         np.add(local[1:-1], segment.first_edge, out=offsets[first + 1 : stop])
         return index
 
@@ -107,6 +117,11 @@ def _of_segments(record: PartRecord, segments: Segments) -> tuple[Part, bool]:
         if not len(first) or (goes_on and first[0] != last):
             name, how = segments.name(segment.file), "goes on with a row of another vertex"
             raise damaged(where, name, how, SEGMENT_ROWS.name)
+        if goes_on and 0 < segment.first_edge < record.edges:
+            both = neighbours[segment.first_edge - 1 : segment.first_edge + 1]
+            rows = Part(indexes[id(segment)], np.array([0, 2]), both, *_flags(record))
+            name, ascend = segments.name(segment.file), (section_checks.ROWS_SORTED,)
+            compare(where, name, ascend, (rows, vertex_count))
         first[0] += goes_on
         done, last = segment.first_row + segment.rows, int(stop[-1]) - 1
         pieces.append((first, stop))
@@ -116,8 +131,8 @@ def _of_segments(record: PartRecord, segments: Segments) -> tuple[Part, bool]:
     if index is None:
         name = segments.name(record.segments[0].file)
         raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
-    flags = record.simple, record.loops, record.max_degree
-    return Part(index, offsets, neighbours, *flags), all(file.own for file, _ in found)
+    part = Part(index, offsets, neighbours, *_flags(record))
+    return part, all(file.own for file, _ in found)
 
 
 def _ranges(index: Intervals) -> tuple[I64, I64]:

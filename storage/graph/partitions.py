@@ -150,7 +150,9 @@ class Partitions:
         """See `gdb.storage.graph.snapshot.Snapshot.adjacency`."""
         key = self.known(types), direction
         if key not in self._adjacency:
-            self._adjacency[key] = waiting.aside(self.edge_count, lambda: self._united(*key))
+            found = waiting.aside(self.edge_count, lambda: self._united(*key))
+            self._adjacency[key] = found
+            usage.opened(found)
         return self._adjacency[key]
 
     def shape(self, types: Types, direction: Direction) -> Shape:

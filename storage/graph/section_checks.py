@@ -68,7 +68,10 @@ def _row_lengths(subject: PartIn) -> None:
 def _ends_exist(subject: PartIn) -> None:
     part, vertex_count = subject
     if len(part.offsets) > 1:
-        last = int(part.intervals.first[-1]) + int(part.intervals.length[-1])
+        ends = part.intervals.first.astype(np.int64) + part.intervals.length
+        last = int(
+            ends.max(initial=0, where=part.intervals.length > 0)
+        )  # in any order in a segment
         near, end = part.neighbours, int(part.offsets[-1])
         known = last <= vertex_count and all(
             int(near[begin : min(begin + _PACED, end)].max()) < vertex_count

@@ -14,6 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.storage.layout_sizes import sizes
+from gdb.errors import CorruptStore
+from gdb.records import replace
 from gdb.storage.columns.model import EdgeTable, VertexTable
 from gdb.storage.disk.memory_files import MemoryFiles
 from gdb.storage.format import segment_writer
@@ -273,3 +275,25 @@ def test_a_part_of_several_segments_is_read_as_it_was(
         writer.finish()
     part = part_reading.read(record, Segments(files, tuple(writer.records), None), 1 << 20)
     assert pcsr.keys_of_part(part).tolist() == keys.tolist()
+
+
+@pytest.mark.parametrize(
+    ("near", "simple"),
+    [([1, 2, 5, 6], True), ([5, 6, 1, 2], False), ([5, 6, 6, 7], True), ([6, 5, 7, 8], False)],
+    ids=["right", "falls between", "repeats between", "falls within"],
+)
+def test_a_row_ascends_from_one_segment_to_the_next(near: list[int], simple: bool) -> None:
+    keys = np.array([7 << 32 | one for one in near], np.uint64)
+    files = MemoryFiles()
+    writer = SegmentWriter(files, 1)
+    record = replace(pcsr.write([keys], 4, Direction.OUT, writer, 2).record, simple=simple)
+    writer.finish()
+    assert len(record.segments) == 2
+    segments = Segments(files, tuple(writer.records), None)
+    if near == sorted(set(near)):
+        part = part_reading.read(record, segments, 9)
+        assert pcsr.keys_of_part(part).tolist() == keys.tolist()
+        return
+    with pytest.raises(CorruptStore, match="rows that are not sorted") as failed:
+        part_reading.read(record, segments, 9)
+    assert [fault.invariant for fault in failed.value.faults] == ["rows ascend"]
