@@ -78,11 +78,21 @@ def begin(ordinal: int) -> None:
 
 def _begin(ordinal: int) -> None:
     with suppress(Exception):
+        if _no_driver() is None:  # a context while CuPy is imported, which needs Python's lock
+            context = threading.Thread(target=_make_context, args=(ordinal,), daemon=True)
+            threads.start(context)
         if absence() is None:
             import cupy
 
             with cupy.cuda.Device(ordinal):
                 cupy.cuda.runtime.free(0)
+
+
+def _make_context(ordinal: int) -> None:
+    """Have the driver make its primary context of a device, which CuPy then finds there."""
+    driver, device, context = ctypes.CDLL(_LIBRARY), ctypes.c_int(), ctypes.c_void_p()
+    if not driver.cuDeviceGet(ctypes.byref(device), ordinal):
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device)
 
 
 def _no_driver() -> str | None:

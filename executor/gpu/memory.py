@@ -96,10 +96,23 @@ def copy_between(to: int, source: int, size: int) -> None:
 
 def to_device(to: int, source: int, size: int) -> Event:
     """Begin to copy bytes of page-locked memory to the current device, in its stream; the event of their end."""
+    from cupy.cuda import runtime
+
+    return _begin_copy(to, source, size, runtime.memcpyHostToDevice)
+
+
+def to_host(to: int, source: int, size: int) -> Event:
+    """As `to_device`, from the current device to page-locked memory."""
+    from cupy.cuda import runtime
+
+    return _begin_copy(to, source, size, runtime.memcpyDeviceToHost)
+
+
+def _begin_copy(to: int, source: int, size: int, kind: int) -> Event:
     from cupy import cuda
 
     stream = cuda.get_current_stream()
-    cuda.runtime.memcpyAsync(to, source, size, cuda.runtime.memcpyHostToDevice, stream.ptr)
+    cuda.runtime.memcpyAsync(to, source, size, kind, stream.ptr)
     copied: Event = cuda.Event(block=True, disable_timing=True)
     copied.record(stream)
     return copied

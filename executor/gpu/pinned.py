@@ -12,13 +12,15 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from gdb.base import forks, usage, waiting
 from gdb.records import dataclass
+from gdb.storage.disk.arrays import unset
 
 from ..work.scheduler import Budget
 from . import memory
-from .memory import Block, DeviceArray, HostArray
+from .memory import Block, DeviceArray, HostArray, Scalar
 
 READERS = 4  # threads that fill page-locked memory
 PIECE = 16 << 20  # bytes of a block of the ring through which arrays go to a device,
@@ -147,6 +149,35 @@ def _fill(pool: waiting.Pool, target: HostArray, source: HostArray) -> None:
             lambda a, b: np.copyto(target[a:b], source[a:b]), *zip(*pairwise(ends), strict=True)
         )
     )
+
+
+def download(array: DeviceArray, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
+    """A copy of an array of one dimension of the current device; a large one comes through a ring of page-locked
+    blocks. Raises as `fill`."""
+    if array.nbytes < LARGE:
+        return memory.download(array).view(dtype)
+    found = unset(array.nbytes // np.dtype(dtype).itemsize, dtype)
+    flat, ring = found.view(np.uint8), [memory.LOCKED.take(PIECE) for _ in range(RING)]
+    pieces = [(begin, min(begin + PIECE, flat.size)) for begin in range(0, flat.size, PIECE)]
+
+    def begin(k: int) -> memory.Event:
+        start, end = pieces[k]
+        return memory.to_host(ring[k % RING].address, array.data.ptr + start, end - start)
+
+    try:
+        with waiting.Pool(READERS, thread_name_prefix="gdb-read") as pool:
+            coming = [begin(k) for k in range(min(RING, len(pieces)))]
+            for k, (start, end) in enumerate(pieces):
+                usage.pulse()
+                coming[k].synchronize()
+                _fill(pool, flat[start:end], ring[k % RING].array((end - start,), np.uint8))
+                if k + RING < len(pieces):
+                    coming.append(begin(k + RING))
+    finally:
+        memory.settle()  # nothing is copied to the blocks any more
+    for block in ring:
+        memory.LOCKED.give(block)
+    return found
 
 
 def upload(array: HostArray) -> DeviceArray:

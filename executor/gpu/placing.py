@@ -112,7 +112,7 @@ class Placed:
         if isinstance(found, LockedCopy):
             whole: I64 = found.block.array((view.rows,), np.int64)
         else:
-            whole = memory.download(found).view(np.int64)
+            whole = pinned.download(found, np.int64)
         return lambda rows, _: whole[rows]
 
     # ---- passes ------------------------------------------------------------------------------------

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import mmap
 import resource
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from importlib import import_module
 from typing import ParamSpec, TypeVar
 
 P = ParamSpec("P")
@@ -42,6 +45,20 @@ def start(thread: threading.Thread) -> None:
     """Start a thread. Raises MemoryError where there is no room for it."""
     look_for_room()
     thread.start()
+
+
+def import_beside(module: str) -> None:
+    """Begin to import a module, by its full name, unless it is there: for who will need it after a wait for something
+    else. What goes wrong is raised where it is imported again."""
+    if module in sys.modules:
+        return
+
+    def bring() -> None:
+        with suppress(Exception):
+            import_module(module)
+
+    with suppress(MemoryError):
+        start(threading.Thread(target=bring, name="gdb-import", daemon=True))
 
 
 class Threads(ThreadPoolExecutor):

@@ -16,6 +16,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from gdb.base.threads import import_beside
+from gdb.base.waiting import LEAST
 from gdb.errors import LimitExceeded
 from gdb.executor.nest.prepare import entangled_vertices, loop_nest, stage
 from gdb.executor.plan.plan import Extend, Plan, Scan, verify
@@ -266,6 +268,8 @@ def by_structure(
     hubs_first : as `Search` has it.
     divisor : embeddings of one subgraph, where those are counted.
     """
+    if source.edge_count >= LEAST:
+        import_beside("gdb.executor.cpu.sample")  # while the graph is read
     if stage(first, source, windows=True).work < effort.sample_from:
         return first
     from gdb.executor.cpu.sample import SECONDS_A_STEP, estimate  # compiles kernels

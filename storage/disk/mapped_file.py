@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 import os
+import resource
 from collections.abc import Sequence
 from typing import Self
 
@@ -15,6 +16,7 @@ from gdb.base import forks
 from ..columns.model import U8
 from . import lost_pages
 
+_THREAD: int | None = getattr(resource, "RUSAGE_THREAD", None)  # of Linux
 _MOVE = 3  # MREMAP_MAYMOVE | MREMAP_FIXED
 
 
@@ -52,6 +54,15 @@ def file_of(content: U8) -> MappedFile | None:
     while isinstance(found, (np.ndarray, memoryview)):
         found = found.base if isinstance(found, np.ndarray) else found.obj
     return found if isinstance(found, MappedFile) else None
+
+
+def pages_from_disk() -> int:
+    """How often this thread has waited until a page of a map was read from the disk: what is in the page cache does not
+    count. 0 where the system does not say.
+
+    Cost: half a microsecond.
+    """
+    return resource.getrusage(_THREAD).ru_majflt if _THREAD is not None else 0
 
 
 class _Row(mmap.mmap):

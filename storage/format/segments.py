@@ -12,6 +12,7 @@ import numpy as np
 from gdb.base import usage, waiting
 
 from ..disk.files import MANIFEST, Files
+from ..disk.mapped_file import pages_from_disk
 from ..disk.pins import Pin
 from .segment import FileRecord, Inside, SegmentFile, damaged
 from .segment_checksum import compare_beside, open_segment
@@ -146,11 +147,15 @@ class Segments:
             file = self._opened.get(number) or self._open(number, later=large)
             if not later:
                 file.settle()
+            before = pages_from_disk()
             try:
-                return file, work(file, number)
+                result = work(file, number)
             except Exception:  # whatever it made of the bytes, the checksum says it better
                 file.settle()
                 raise
+            if file.comparison is not None and pages_from_disk() > before:
+                compare_beside([file.comparison])  # cores have little to do but to wait for others
+            return file, result
 
         with self._lock:
             found, results = list[T](), waiting.within_budget(one, numbers)
@@ -163,7 +168,7 @@ class Segments:
 
     def verify_beside(self) -> None:
         """Let other threads verify what is not yet; to be called when the query of this thread has less to do for them:
-        both would be slower."""
+        both would be slower. What the disk was read for is by then being verified."""
         if self._later:
             compare_beside([c for file in self._later if (c := file.comparison) is not None])
 

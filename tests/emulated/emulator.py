@@ -141,6 +141,10 @@ def to_device(to: int, source: int, size: int) -> Ended:
     return Ended()
 
 
+def to_host(to: int, source: int, size: int) -> Ended:
+    return to_device(to, source, size)
+
+
 class Copies:
     """A fake of the stream on which rows go to the host."""
 
@@ -211,7 +215,7 @@ class Kernel:
 def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0) -> Iterator[None]:
     """A GPU of one multiprocessor, for as long as this lasts. worth : as `special.WORTH`."""
     with pytest.MonkeyPatch.context() as patch:
-        for what in (upload, empty, to_device, Clock):
+        for what in (upload, empty, to_device, to_host, Clock):
             patch.setattr(memory, what.__name__, what)
         patch.setattr(memory, "download", lambda found, rows=None: found.array[:rows].copy())
         patch.setattr(memory, "copies", lambda ordinal: Copies())

@@ -81,3 +81,14 @@ def test_a_query_copies_what_was_not(
     expected = triangles().execute(TRIANGLE, device="cpu").scalar()
     assert triangles().execute(TRIANGLE, device="cuda").scalar() == expected
     ahead_ended()
+
+
+@pytest.mark.parametrize("size", [0, 1, 4, 5, 9, 64])
+def test_what_comes_back_in_pieces_is_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pinned, "LARGE", 1)
+    monkeypatch.setattr(pinned, "PIECE", 32)
+    numbers = np.arange(size, dtype=np.int64)
+    with emulated():
+        found = pinned.download(pinned.upload(numbers), np.int64)
+    assert found.dtype == np.int64
+    assert found.tolist() == numbers.tolist()

@@ -39,3 +39,24 @@ def test_a_device_that_does_not_begin_is_no_error(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(device, "absence", fails)
     device.begin(0)
     assert tried.wait(10)
+
+
+def test_a_context_is_made_while_cupy_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, imported = threading.Event(), threading.Event()
+
+    def absence() -> str | None:
+        assert made.wait(10)
+        imported.set()
+        return "a test"
+
+    def make_context(ordinal: int) -> None:
+        assert ordinal == 2
+        made.set()
+
+    monkeypatch.delitem(sys.modules, "cupy", raising=False)
+    monkeypatch.setattr(device, "find_spec", lambda name: SimpleNamespace())
+    monkeypatch.setattr(device, "_no_driver", lambda: None)
+    monkeypatch.setattr(device, "_make_context", make_context)
+    monkeypatch.setattr(device, "absence", absence)
+    device.begin(2)
+    assert imported.wait(20)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -34,9 +35,12 @@ def store(packed: bool, tmp_path: Path) -> Path:
     return random_store(tmp_path / "s", COUNT, RELATIONSHIPS, packed=packed)
 
 
-@pytest.fixture(autouse=True)
-def always_later(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True, params=["page cache", "disk"])
+def always_later(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a file lies says when it is verified, and no more."""
+    pages = count() if request.param == "disk" else repeat(0)
     monkeypatch.setattr(segments, "LEAST_LATER", 0)
+    monkeypatch.setattr(segments, "pages_from_disk", lambda: next(pages))
 
 
 @pytest.fixture
@@ -94,6 +98,22 @@ def test_a_sound_file_is_verified_by_other_threads(store: Path, verifying: list[
         before = len(verifying)
         db.execute(TRIANGLES)
         assert len(verifying) == before
+
+
+def test_what_comes_from_the_disk_is_verified_while_more_comes(
+    store: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = list[int]()
+
+    def noted(some: Sequence[Comparison]) -> None:
+        begun.append(len(some))
+        compare_beside(some)
+
+    monkeypatch.setattr(segments, "compare_beside", noted)
+    monkeypatch.setattr(segments.Segments, "verify_beside", lambda _: None)  # which comes after
+    with gdb.connect(store, read_only=True) as db:
+        db.execute(TRIANGLES)
+    assert set(begun) == (set() if "page cache" in request.node.name else {1})
 
 
 @pytest.mark.parametrize("how", [harmless, nonsense, headless])
