@@ -28,7 +28,7 @@ from .turns import NEVER, Turns, Unit
 from .workers import CACHES_BYTES, ROOM, WORKERS, Worker, slots_within
 
 if TYPE_CHECKING:
-    from .ranges import Passes
+    from ..nest.vid_ranges import Passes
 
 # a launch's step budget: 5 to 10 ms, so that a stop is seen in time, on a busy machine too, and costs nothing
 STEPS = 500_000

@@ -9,7 +9,7 @@ copy the rows.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -71,7 +71,7 @@ def counts(
     Cancelled, QueryTimeout, OutOfBudget, CountOverflow (2^63 or more in one work unit).
     """
 
-    def one(prepared: Prepared, share: Share, room: Room) -> tuple[int, float]:
+    def one(prepared: Prepared, share: Share, room: Room, budget: Budget) -> tuple[int, float]:
         found = _count_by_edge(prepared, watch, budget, room, share)
         if found is not None:
             return found
@@ -81,7 +81,7 @@ def counts(
         _keep(stage, done)
         return total, seconds
 
-    return [sum(some) for some in _on_each(stages, watch, devices, gpu_memory, one)]
+    return [sum(some) for some in _on_each(stages, watch, budget, devices, gpu_memory, one)]
 
 
 def tallies(
@@ -98,7 +98,7 @@ def tallies(
     """
     budget.take(8 * prepared.vids, "a number for each vertex")
 
-    def one(prepared: Prepared, share: Share, room: Room) -> tuple[I64, float]:
+    def one(prepared: Prepared, share: Share, room: Room, budget: Budget) -> tuple[I64, float]:
         stage = _placed(prepared, watch, budget, room, share, NO_COLUMNS, tallied=True)
         done, seconds = _run(stage, watch, None)
         assert stage.tallies is not None
@@ -107,7 +107,7 @@ def tallies(
         return found, seconds
 
     total = np.zeros(prepared.vids, np.int64)
-    for some in _on_each([prepared], watch, devices, gpu_memory, one)[0]:
+    for some in _on_each([prepared], watch, budget, devices, gpu_memory, one)[0]:
         total += some
     if len(devices) > 1 and (total < 0).any():
         raise _too_many()
@@ -134,7 +134,7 @@ def deliver_rows(
     """
     written = prepared.tables.written(wanted)
 
-    def one(prepared: Prepared, share: Share, room: Room) -> tuple[None, float]:
+    def one(prepared: Prepared, share: Share, room: Room, budget: Budget) -> tuple[None, float]:
         n = capacity or _capacity(written, watch, room, share.ordinal, TO_HOST, rows.OUTS)
         n = capacity or _on_host(written, budget, n, rows.BLOCKS * share.of)
         room.take(rows.OUTS * n * written.row_bytes, "rows on their way from it")
@@ -144,7 +144,7 @@ def deliver_rows(
             _keep(stage, done)
         return None, seconds
 
-    _on_each([prepared], watch, devices, gpu_memory, one)
+    _on_each([prepared], watch, budget, devices, gpu_memory, one)
 
 
 def distinct(
@@ -162,14 +162,14 @@ def distinct(
     """
     wanted = Wanted((vertex,), once=vertex)
 
-    def one(prepared: Prepared, share: Share, room: Room) -> tuple[U32, float]:
+    def one(prepared: Prepared, share: Share, room: Room, budget: Budget) -> tuple[U32, float]:
         stage = _placed(prepared, watch, budget, room, share, wanted)
         done, seconds = _run(stage, watch, None)
         seen = np.zeros(0, np.uint8) if stage.seen is None else stage.seen.read(np.uint8)
         _keep(stage, done)
         return np.flatnonzero(seen).astype(np.uint32), seconds
 
-    (found,) = _on_each([prepared], watch, devices, gpu_memory, one)
+    (found,) = _on_each([prepared], watch, budget, devices, gpu_memory, one)
     return np.unique(np.concatenate(found)) if found else np.zeros(0, np.uint32)
 
 
@@ -206,14 +206,18 @@ def columns(
         return gathered.columns()
 
 
-def describe_residency(prepared: Prepared, ordinal: int, gpu_memory: int | None) -> list[str]:
-    """What of the graph would lie on a device, and what is read from the host: lines for EXPLAIN."""
+def describe_residency(
+    prepared: Prepared, ordinal: int, gpu_memory: int | None, memory: int | None = None
+) -> list[str]:
+    """What of the graph would lie on a device, and what is read from the host: lines for EXPLAIN. memory : bytes of the
+    host's memory that a query may hold, None for no bound."""
+    from . import parts  # here: only small budgets need it
+
     with device.on(ordinal):
-        stage = Stage(prepared, Share(ordinal), NO_COLUMNS)
-        stage.shape(device.shared_bytes(ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR)
-        room = stage.graph_room(room_on(ordinal, gpu_memory))
-        lines = residency.describe_residency(prepared, room)
-    if by_edge(prepared) is not None:
+        room = _graph_room(prepared, Share(ordinal), gpu_memory)
+        several = parts.describe_parts(prepared, Budget(memory), room)
+        lines = several or residency.describe_residency(prepared, room)
+    if not several and by_edge(prepared) is not None:
         lines.append("  or a sum over edges by their supports, where that is quicker")
     return lines
 
@@ -241,28 +245,33 @@ def room_on(ordinal: int, requested: int | None) -> Room:
 def _on_each(
     stages: Sequence[Prepared],
     watch: Watch,
+    budget: Budget,
     devices: tuple[int, ...],
     gpu_memory: int | None,
-    one: Callable[[Prepared, Share, Room], tuple[Part, float]],
+    one: Callable[[Prepared, Share, Room, Budget], tuple[Part, float]],
 ) -> list[list[Part]]:
-    """What `one` makes of each stage on each device, at the same time, of its share of the work; with it come its
-    seconds in kernels: those of the device that takes longest count. An error on one device stops the others."""
+    """What `one` makes of each stage, or of each of its parts, on each device, at the same time, of its share of the
+    work; with it come its seconds in kernels: those of the device that takes longest count. An error on one device
+    stops the others."""
     live = [k for k, prepared in enumerate(stages) if _runs(prepared)]
     if not live:
         watch.check()
         return [[] for _ in stages]
 
-    def run(index: int) -> tuple[dict[int, Part], float]:
-        ordinal, made, spent = devices[index], dict[int, Part](), 0.0
+    def run(index: int) -> tuple[dict[int, list[Part]], float]:
+        ordinal, made, spent = devices[index], dict[int, list[Part]](), 0.0
         try:
             with device.on(ordinal), device.PRESENCE.query(ordinal):
                 for k in live:
                     # the first units are the heaviest: each device begins with those of some stages
                     share = Share(ordinal, (index + k) % len(devices), len(devices))
-                    made[k], seconds = one(stages[k], share, room_on(ordinal, gpu_memory))
-                    spent += seconds
-                    if watch.stopped.is_set():
-                        break
+                    found = made[k] = list[Part]()
+                    for part, account in _parts(stages[k], share, budget, gpu_memory):
+                        some, seconds = one(part, share, room_on(ordinal, gpu_memory), account)
+                        found.append(some)
+                        spent += seconds
+                        if watch.stopped.is_set():
+                            return made, spent
         except BaseException:
             watch.stopped.set()
             raise
@@ -280,7 +289,25 @@ def _on_each(
         raise
     watch.kernel_seconds += max(seconds for _, seconds in found)
     watch.check()
-    return [[made[k] for made, _ in found if k in made] for k in range(len(stages))]
+    return [[part for made, _ in found for part in made.get(k, ())] for k in range(len(stages))]
+
+
+def _parts(
+    prepared: Prepared, share: Share, budget: Budget, gpu_memory: int | None
+) -> Iterator[tuple[Prepared, Budget]]:
+    """A stage, or what it runs in where the query's host memory has no room for the rest of its graph."""
+    if budget.limit is None or prepared.bytes <= budget.limit:
+        return iter([(prepared, budget)])
+    from .parts import parts_of  # here: only small budgets need it
+
+    return parts_of(prepared, share, budget, _graph_room(prepared, share, gpu_memory))
+
+
+def _graph_room(prepared: Prepared, share: Share, gpu_memory: int | None) -> int:
+    """Bytes of a device that the views of a stage may take."""
+    stage = Stage(prepared, share, NO_COLUMNS)
+    stage.shape(device.shared_bytes(share.ordinal) // layout.BLOCKS_PER_MULTIPROCESSOR)
+    return stage.graph_room(room_on(share.ordinal, gpu_memory))
 
 
 def _runs(prepared: Prepared) -> bool:

@@ -20,8 +20,8 @@ from gdb.storage.graph.adjacency import I64, Adjacency
 from gdb.storage.graph.row_blocks import Side
 
 from ..nest.prepare import Prepared
-from ..nest.vid_ranges import describe_passes, reads
-from ..nest.visits import GAIN, MOST_PASSES, readers, visits_to_rows
+from ..nest.vid_ranges import MOST_PASSES, describe_passes, reads
+from ..nest.visits import GAIN, readers, visits_to_rows
 from . import orientation, unit_passes
 
 F64 = npt.NDArray[np.float64]

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from gdb.base.budget import Budget
 from gdb.records import dataclass, replace
-from gdb.storage.graph.adjacency import Adjacency
-from gdb.storage.graph.row_blocks import Side
+from gdb.storage.graph.adjacency import I64, Adjacency
+from gdb.storage.graph.row_blocks import Side, block, rows_between, size_of, sizes_of
 
 from ..table_fields import NodeField
 from .encoding import encode
@@ -32,6 +33,10 @@ from .nest import (
 )
 from .prepare import Prepared, between
 
+MOST_PASSES = 64  # on a GPU each of them is a bit of a work unit's mask
+ROW = 8  # bytes of a row of a block beside its neighbours
+_ALL = (0, 1 << 32)
+_VIDS = 1 << 16  # that are looked at at once
 _SIDES = {Order.NONE: Side.BOTH, Order.BELOW: Side.BELOW, Order.ABOVE: Side.ABOVE}
 
 
@@ -73,6 +78,20 @@ class Reads:
 
 def reads(prepared: Prepared) -> Iterator[tuple[int, int, Side]]:
     """What a stage reads of rows: the view, the level whose vertex has the row, and the side of it that counts."""
+    yield from direct_reads(prepared)
+    for node in prepared.nest.tail:
+        if is_pushed_to(prepared, node):
+            yield node.back, node.levels[0], _SIDES[node.order].across
+
+
+def is_pushed_to(prepared: Prepared, node: Node) -> bool:
+    """Whether the vertices of a node add to those that its parent is reached at: of their rows the part is read that
+    the parent's level is bound to."""
+    return node.parent >= 0 and prepared.tables.is_pushed(node.parent)
+
+
+def direct_reads(prepared: Prepared) -> Iterator[tuple[int, int, Side]]:
+    """As `reads`, without what is read of a node's rows because it is pushed to its parent (`is_pushed_to`)."""
     nest, nodes = prepared.nest, prepared.tables.nodes
     for one in nest.levels:
         if isinstance(one, EdgeLevel):
@@ -88,10 +107,7 @@ def reads(prepared: Prepared) -> Iterator[tuple[int, int, Side]]:
     for c, node in enumerate(nest.tail):
         if node.parent < 0:
             continue
-        pushed = prepared.tables.is_pushed(node.parent)
-        if pushed:
-            yield node.back, node.levels[0], _SIDES[node.order].across
-        if not pushed or nodes[node.parent, NodeField.PUSHER] != c:
+        if not is_pushed_to(prepared, node) or nodes[node.parent, NodeField.PUSHER] != c:
             yield node.view, nest.tail[node.parent].levels[0], _SIDES[node.order]
 
 
@@ -107,10 +123,93 @@ def reads_of(prepared: Prepared, level: int) -> Reads:
         if source == level:
             rows[view] = side if rows.get(view, side) == side else Side.BOTH
     for node in _children(prepared.nest, level):
-        if prepared.tables.is_pushed(node.parent):
+        if is_pushed_to(prepared, node):
             side = _SIDES[node.order].across
             columns[node.back] = side if columns.get(node.back, side) == side else Side.BOTH
     return Reads(rows, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """level : that is bound. reads : because of it. marks : the first vid of each pass, and the end of the last."""
+
+    level: int
+    reads: Reads
+    marks: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return len(self.marks) - 1
+
+    def stage(self, prepared: Prepared, number: int, budget: Budget) -> Prepared:
+        """The stage of a pass, whose blocks are accounted for."""
+        vids, views = (self.marks[number], self.marks[number + 1]), prepared.views
+        rows = {k: _rows(views[k], vids, side, budget) for k, side in self.reads.rows.items()}
+        columns = {
+            k: _columns(prepared, k, vids, side, budget) for k, side in self.reads.columns.items()
+        }
+        return bound_stage(prepared, self.level, vids, rows, columns)
+
+    def describe(self, prepared: Prepared) -> str:
+        """A line of EXPLAIN."""
+        return describe_passes(prepared, self.level, len(self))
+
+
+def columns_bytes(prepared: Prepared, found: Reads) -> int:
+    """Bytes that each block of columns takes whatever range it is of: where each row begins."""
+    return sum(ROW * (prepared.views[k].rows + 1) for k in found.columns)
+
+
+def marks_of(prepared: Prepared, found: Reads, room: int) -> list[int]:
+    """Where passes begin and end so that the blocks of each have room, beside `columns_bytes`."""
+    marks, used = [0], 0
+    for begin in range(0, prepared.vids, _VIDS):
+        end = min(begin + _VIDS, prepared.vids)
+        total = np.cumsum(_sizes(prepared, found, (begin, end)))
+        at = 0
+        while len(marks) <= MOST_PASSES + 1:
+            before = int(total[at - 1]) if at else 0
+            fit = int(np.searchsorted(total, before + room - used, side="right"))
+            if begin + fit >= end:
+                used += int(total[-1]) - before
+                break
+            at = fit if begin + fit > marks[-1] else fit + 1
+            marks.append(begin + at)
+            used = 0
+            if begin + at >= end:
+                break
+    return marks if marks[-1] == prepared.vids else [*marks, prepared.vids]
+
+
+def _sizes(prepared: Prepared, found: Reads, vids: tuple[int, int]) -> I64:
+    """Bytes that each vid of a range adds to the blocks, i64[vids]."""
+    sizes = np.zeros(vids[1] - vids[0], np.int64)
+    whole = [(prepared.views[k], side, ROW) for k, side in found.rows.items()]
+    whole += [(_across(prepared, k), side.across, 0) for k, side in found.columns.items()]
+    for view, side, each in whole:
+        present = view.rows_of(np.arange(*vids, dtype=np.uint32)) >= 0
+        sizes[present] += each + 4 * sizes_of(view, side, rows_between(view, vids))
+    return sizes
+
+
+def _rows(view: Adjacency, vids: tuple[int, int], side: Side, budget: Budget) -> Adjacency:
+    rows = rows_between(view, vids)
+    return block(view, rows, _ALL, size_of(view, side, rows), budget, side)
+
+
+def _columns(
+    prepared: Prepared, k: int, vids: tuple[int, int], side: Side, budget: Budget
+) -> Adjacency:
+    view, other = prepared.views[k], _across(prepared, k)
+    size = size_of(other, side.across, rows_between(other, vids))
+    return block(view, (0, view.rows), vids, size, budget, side)
+
+
+def _across(prepared: Prepared, k: int) -> Adjacency:
+    """The edges of view k from their other ends."""
+    spec = prepared.specs[k]
+    flipped = spec.types, spec.direction.flipped
+    specs = [(other.types, other.direction) for other in prepared.specs]
+    return prepared.views[specs.index(flipped)]
 
 
 def _side(cut: Slice, level: int) -> Side:
@@ -159,6 +258,9 @@ def bound_stage(
         idle={"cpu": [], "gpu": []},
         units={},
     )
+    if level == 0:
+        first, last = np.searchsorted(prepared.roots, vids).tolist()
+        return between(whole, first, last)
     cut = _cut_of(nest, level)
     start = np.searchsorted(prepared.roots, vids[0], "right") if 0 in cut.below else 0
     end = np.searchsorted(prepared.roots, vids[1]) if 0 in cut.above else len(prepared.roots)

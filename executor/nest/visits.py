@@ -18,7 +18,6 @@ from .vid_ranges import reads
 
 F64 = npt.NDArray[np.float64]
 
-MOST_PASSES = 64  # on a GPU each of them is a bit of a work unit's mask
 # a stage runs in passes where they cost less than this part of what it costs without
 GAIN = 0.8
 ROOT = 1.5  # visits that it costs to come to a root again, whose row is searched and read

@@ -125,7 +125,8 @@ def _residency(plan: Plan, graph: GraphSource, options: Options, choice: Choice)
         return []
     from gdb.executor.gpu import launch  # here: only on a GPU
 
-    return launch.describe_residency(stage(plan, graph), choice.ordinals[0], options.gpu_memory)
+    rooms = options.gpu_memory, options.memory
+    return launch.describe_residency(stage(plan, graph), choice.ordinals[0], *rooms)
 
 
 def _elsewhere(plan: Plan, graph: GraphSource, on: Cluster) -> str:

@@ -14,7 +14,7 @@ from gdb.executor import reference
 from gdb.executor.cpu import launch, ranges
 from gdb.executor.nest import visits
 from gdb.executor.nest.prepare import Prepared, prepare
-from gdb.executor.nest.vid_ranges import bindable, reads_of
+from gdb.executor.nest.vid_ranges import Passes, bindable, reads_of
 from gdb.executor.plan.embeddings import expand
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
@@ -61,7 +61,7 @@ def with_hubs(
 
 
 def in_passes(prepared: Prepared, level: int, marks: tuple[int, ...]) -> int:
-    passes = ranges.Passes(level, reads_of(prepared, level), marks)
+    passes = Passes(level, reads_of(prepared, level), marks)
     stages = (passes.stage(prepared, k, Budget()) for k in range(len(passes)))
     return sum(launch.count(one, watch(), Budget(), 1) for one in stages)
 
