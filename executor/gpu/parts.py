@@ -42,7 +42,7 @@ def parts_of(
     """The stage, or the parts that it runs in, each with the budget of its run: what a part takes from that is given
     back when the next is made.
 
-    share : of which device it is; others hold blocks of the same budget. most : bytes of the views that may lie there.
+    share : the device; others hold blocks of the same budget. most : bytes of the views that may lie there.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def locked_bytes(prepared: Prepared, most: int) -> int:
 
 
 def _passes(prepared: Prepared, budget: Budget, most: int, devices: int = 1) -> list[Passes]:
-    """For each level of which rows are read its passes; none where the stage has room as it is, or cannot run in parts:
+    """For each level whose rows are read its passes; none where the stage has room as it is, or cannot run in parts:
     what it takes too much of is said where that is taken."""
     if budget.limit is None or locked_bytes(prepared, most) <= (budget.left or 0):
         return []
@@ -144,7 +144,7 @@ def _bound(
 
 
 def _alone(part: Prepared, wholes: int, ordinal: int) -> Prepared:
-    """A part without the whole views, which are the first of its own, and none of which it reads. It runs once: no
+    """A part without the whole views, which are the first of its own, and not read. It runs once: no
     kernel is compiled for it, and it is no sum over edges."""
     views = [_without_rows(view) for view in part.views[:wholes]]
     return replace(

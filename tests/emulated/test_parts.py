@@ -181,7 +181,7 @@ def test_random_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
 def random_pattern(draw: random.Random, monkeypatch: pytest.MonkeyPatch) -> int:
     """Under how many of three budgets it was counted."""
     kinds = ["R", "S"]
-    # no relationships beside one another, which would have to be told apart by their ids
+    # no relationships beside one another, which only their ids would distinguish
     ends = {tuple(draw.sample(range(40), 2)) for _ in range(300)}
     edges = [(draw.choice(kinds), a, b) for a, b in sorted(ends) if (b, a) not in ends]
     graph = SmallGraph([()] * 40, edges, frozenset(draw.choice(["", "R"])))
