@@ -25,6 +25,7 @@ from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Table
 from benchmarks.scale import out_of_core_cpu, page_cache
 from gdb.base import budget
+from gdb.errors import OutOfBudget
 from gdb.executor.gpu import residency, special
 
 MOST_READING, MOST_RATIO = 1.25, 3.0
@@ -63,10 +64,12 @@ def measured(store: Path, text: str, memory: int, device: str, most: int, cold: 
     return First(int(str(count)), seconds, again, read)
 
 
-def _other_process(*words: object) -> First:
+def _other_process(*words: object) -> First | None:
+    """What a process of its own measures; None where the query is refused, whose error it shows."""
     command = [sys.executable, "-m", "benchmarks.scale.out_of_core_disk", *map(str, words)]
     ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    return First(**json.loads(ended.stdout.splitlines()[-1]))
+    found = json.loads(ended.stdout.splitlines()[-1])
+    return None if found is None else First(**found)
 
 
 def _row(name: str, kind: str, store: Path, shape: patterns.Pattern, sizes: Sequence[int],
@@ -76,6 +79,8 @@ def _row(name: str, kind: str, store: Path, shape: patterns.Pattern, sizes: Sequ
     rate = page_cache.disk_rate(store)
     warm = _other_process(store, text, sizes[0], device, sizes[1], 0)
     cold = _other_process(store, text, sizes[0], device, sizes[1], 1)
+    if warm is None or cold is None:
+        return (*(name, shape.name, kind, sizes[0] / _MB), "refused", *[None] * 7)
     allowed = max(MOST_READING * cold.read / rate, MOST_RATIO * warm.seconds)
     return (
         *(name, shape.name, kind, sizes[0] / _MB, cold.read / _MB, rate / _MB),
@@ -125,5 +130,10 @@ def _packed(plain: Path) -> Path:
 if __name__ == "__main__":
     place, query, memory, device, most, cold = sys.argv[1:]
     budget.LEAST = 1  # so that small graphs do not fit either
-    found = measured(Path(place), query, int(memory), device, int(most), bool(int(cold)))
-    print(json.dumps({name: getattr(found, name) for name in First.__slots__}))
+    try:
+        found = measured(Path(place), query, int(memory), device, int(most), bool(int(cold)))
+    except OutOfBudget as error:
+        print(error, file=sys.stderr)
+        print(json.dumps(None))
+    else:
+        print(json.dumps({name: getattr(found, name) for name in First.__slots__}))

@@ -30,7 +30,7 @@ from ..nest.vid_ranges import (
     reads_of,
 )
 from ..work.scheduler import Budget
-from . import residency
+from . import layout, residency
 from .stage import Share
 
 SPARED = 8  # one part in so many of what is left of a budget is held back for work units and warps
@@ -89,7 +89,9 @@ def _passes(prepared: Prepared, budget: Budget, most: int, devices: int = 1) -> 
     if budget.limit is None or locked_bytes(prepared, most) <= (budget.left or 0):
         return []
     found = _levels(prepared)
-    if not found or any(e is not None for e in prepared.eids):
+    blocks = sum(len(known.rows) + len(known.columns) for known in found.values())
+    too_many = len(prepared.views) + blocks > layout.MAX_VIEWS
+    if not found or too_many or any(e is not None for e in prepared.eids):
         return []
     left = (budget.left or 0) // devices
     room = _room(prepared, found.values(), left, min(most, residency.MOST))

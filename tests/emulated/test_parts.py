@@ -13,7 +13,7 @@ import pytest
 
 from gdb import planner
 from gdb.errors import OutOfBudget
-from gdb.executor.gpu import launch, parts, residency
+from gdb.executor.gpu import launch, layout, parts, residency
 from gdb.executor.gpu.stage import Share
 from gdb.executor.nest.prepare import Prepared, prepare
 from gdb.executor.plan.embeddings import NO_COLUMNS
@@ -103,6 +103,17 @@ def test_what_reads_rows_of_what_is_summed_up_is_refused(monkeypatch: pytest.Mon
     monkeypatch.setattr(residency, "MOST", room)
     with emulated(worth=1e9), pytest.raises(OutOfBudget, match="page-locked memory"):
         launch.counts([prepared], watch(), Budget(room))
+
+
+def test_no_part_has_more_views_than_a_kernel_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared = staged(clique(4), SUBGRAPHS, hubs())
+    room = int(0.45 * residency.view_bytes(prepared.views[0], split=True))
+    monkeypatch.setattr(residency, "MOST", room)
+    blocks = len(parts._passes(prepared, Budget(room), room))
+    monkeypatch.setattr(layout, "MAX_VIEWS", len(prepared.views) + blocks)
+    assert len(parts._passes(prepared, Budget(room), room)) == blocks == 3
+    monkeypatch.setattr(layout, "MAX_VIEWS", len(prepared.views) + blocks - 1)
+    assert parts._passes(prepared, Budget(room), room) == []
 
 
 def test_a_budget_with_room_has_one_part(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
