@@ -33,6 +33,7 @@ from ..work.scheduler import Budget
 from . import layout, residency
 from .stage import Share
 
+_BESIDE = 16  # one part in so many of a device's room is not for blocks, and two where rows are on their way from it
 SPARED = 8  # one part in so many of what is left of a budget is held back for work units and warps
 
 
@@ -101,12 +102,14 @@ def _passes(prepared: Prepared, budget: Budget, most: int, devices: int = 1) -> 
         if not 2 <= len(marks) <= MOST_PASSES + 1:
             return []
         made.append(Passes(level, known, tuple(marks)))
-    return made
+    # a block of columns is made from a whole view: these change least often
+    return sorted(made, key=lambda one: not one.reads.columns)
 
 
 def _room(prepared: Prepared, found: Iterable[Reads], left: int, most: int) -> int:
     """Bytes of host memory that the blocks of a part may take, beside where the rows of columns begin: `left` of the
     query's is free, and `most` of the device's, where each row, of one neighbour at least, takes more."""
+    most -= -(-most // _BESIDE) * (1 if prepared.nest.counting else 3)
     fixed = sum(columns_bytes(prepared, known) for known in found)
     each = residency.row_bytes(split=prepared.restricted)
     there = (most - fixed * each // ROW) * (ROW + 4) // (each + 4)
