@@ -108,9 +108,8 @@ class Clock:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, *_: object) -> None:
-        self.usage.check = self.usage.opened = (
-            None  # or both would be garbage that only a collection finds
-        )
+        self.usage.opened = None
+        self.usage.check = None  # or both would be garbage that only a collection finds
         OF_DATABASE.reset(self._around)
         self.usage.__exit__()
         if isinstance(error, QueryTimeout) and self.timeout is not None:

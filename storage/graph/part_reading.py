@@ -131,6 +131,11 @@ def _of_segments(record: PartRecord, segments: Segments, vertex_count: int) -> t
     if index is None:
         name = segments.name(record.segments[0].file)
         raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
+    # in a segment they may lie in any order, so that its own comparison may not see it
+    if int(index.first[-1]) + int(index.length[-1]) > vertex_count:
+        name = segments.name(record.segments[-1].file)
+        how = "names a vertex that does not exist"
+        raise damaged(where, name, how, section_checks.ENDS_EXIST.name)
     part = Part(index, offsets, neighbours, *_flags(record))
     return part, all(file.own for file, _ in found)
 

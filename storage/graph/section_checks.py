@@ -68,10 +68,7 @@ def _row_lengths(subject: PartIn) -> None:
 def _ends_exist(subject: PartIn) -> None:
     part, vertex_count = subject
     if len(part.offsets) > 1:
-        ends = part.intervals.first.astype(np.int64) + part.intervals.length
-        last = int(
-            ends.max(initial=0, where=part.intervals.length > 0)
-        )  # in any order in a segment
+        last = int(part.intervals.first[-1]) + int(part.intervals.length[-1])
         near, end = part.neighbours, int(part.offsets[-1])
         known = last <= vertex_count and all(
             int(near[begin : min(begin + _PACED, end)].max()) < vertex_count
@@ -128,9 +125,12 @@ ROWS_SORTED: Compared[PartIn] = Compared(
 LENGTHS: tuple[Compared[PartIn], ...] = (
     Compared("row lengths", "No row is empty, and the longest is as long as the manifest says.", _row_lengths),
 )  # fmt: skip
+ENDS_EXIST: Compared[PartIn] = Compared(
+    "ends exist", "Every row and every neighbour of the base is below vertex_count.", _ends_exist
+)
 # O(rows + edges), without a copy of the neighbours; may be compared piece by piece
 ROWS: tuple[Compared[PartIn], ...] = (
-    Compared("ends exist", "Every row and every neighbour of the base is below vertex_count.", _ends_exist),
+    ENDS_EXIST,
     ROWS_SORTED,
 )  # fmt: skip
 PART = (*LENGTHS, *ROWS)

@@ -297,3 +297,23 @@ def test_a_row_ascends_from_one_segment_to_the_next(near: list[int], simple: boo
     with pytest.raises(CorruptStore, match="rows that are not sorted") as failed:
         part_reading.read(record, segments, 9)
     assert [fault.invariant for fault in failed.value.faults] == ["rows ascend"]
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["both", "of the whole"])
+def test_a_row_of_a_vertex_that_is_not_there_is_seen(
+    alone: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By its segment's own comparison, and by that of the whole, which sees it in any order of intervals."""
+    keys = np.array([1 << 32 | 2, 3 << 32 | 2, 9 << 32 | 2, 9 << 32 | 3], np.uint64)
+    files = MemoryFiles()
+    writer = SegmentWriter(files, 1)
+    record = pcsr.write([keys], 4, Direction.OUT, writer, 2).record
+    writer.finish()
+    segments = Segments(files, tuple(writer.records), None)
+    assert part_reading.read(record, segments, 10).intervals.first.tolist() == [1, 3, 9]
+    if alone:
+        monkeypatch.setattr(section_checks, "compare_rows", lambda *_: None)
+    again = Segments(files, tuple(writer.records), None)
+    with pytest.raises(CorruptStore, match="a vertex that does not exist") as failed:
+        part_reading.read(record, again, 9)
+    assert [fault.invariant for fault in failed.value.faults] == ["ends exist"]
