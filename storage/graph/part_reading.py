@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from gdb.base import usage
+from gdb.records import replace
 
 from ..columns.model import I64, U8, U32
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_anywhere
@@ -49,6 +50,9 @@ def read(record: PartRecord, segments: Segments, vertex_count: int) -> Part:
         raise damaged(where, name, how, INTERVALS.name)
     if not own:
         compare(where, name, section_checks.LENGTHS, (part, vertex_count))
+        # in a segment intervals may lie in any order, so that its own comparison may not see the last
+        last_row = replace(part, offsets=part.offsets[-2:])
+        compare(where, name, (section_checks.ENDS_EXIST,), (last_row, vertex_count))
     segments.verify_beside()
     if usage.room() is not None:
         read_anywhere(part.neighbours)
@@ -131,11 +135,6 @@ def _of_segments(record: PartRecord, segments: Segments, vertex_count: int) -> t
     if index is None:
         name = segments.name(record.segments[0].file)
         raise damaged(where, name, "has rows that are not sorted", section_checks.ROWS_SORTED.name)
-    # in a segment they may lie in any order, so that its own comparison may not see it
-    if int(index.first[-1]) + int(index.length[-1]) > vertex_count:
-        name = segments.name(record.segments[-1].file)
-        how = "names a vertex that does not exist"
-        raise damaged(where, name, how, section_checks.ENDS_EXIST.name)
     part = Part(index, offsets, neighbours, *_flags(record))
     return part, all(file.own for file, _ in found)
 
