@@ -228,7 +228,7 @@ def _part(
     if arguments.first_answer:
         return ", first answer", [out_of_core_first.report(arguments)]
     if arguments.disk:
-        return ", from the disk", [out_of_core_disk.report(arguments, shapes)]
+        return ", from the disk", out_of_core_disk.report(arguments, shapes)
     if arguments.device == "cpu":
         group = ", in a memory group" if arguments.group else ""
         return group, [out_of_core_cpu.report(arguments, shapes)]

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -89,9 +89,9 @@ def _row(name: str, kind: str, store: Path, shape: patterns.Pattern, sizes: Sequ
     )
 
 
-def report(arguments: argparse.Namespace, shapes: Shapes) -> tuple[Report, bool]:
-    """Make the stores, query; and whether all answers are equal."""
-    table = list[tuple[Cell, ...]]()
+def report(arguments: argparse.Namespace, shapes: Shapes) -> Iterator[tuple[Report, bool]]:
+    """Make the stores, query; after each cell what there is, and whether all answers are equal."""
+    table, end = list[tuple[Cell, ...]](), time.perf_counter() + arguments.limit
     with tempfile.TemporaryDirectory(prefix="gdb-out-of-core-") as temporary:
         folder = arguments.folder or Path(temporary)
         for name in arguments.graph:
@@ -99,10 +99,16 @@ def report(arguments: argparse.Namespace, shapes: Shapes) -> tuple[Report, bool]
             for kind, store in (("plain", plain), ("packed", _packed(plain))):
                 sizes = page_cache.size(store) // arguments.host, view // arguments.gpu_part
                 for pattern, pairs in shapes.items():
+                    if time.perf_counter() > end:
+                        return
                     vertices = (None,) * (1 + max(map(max, pairs)))
                     shape = patterns.Pattern(pattern, vertices, pairs)
                     table.append(_row(name, kind, store, shape, sizes, arguments.device))
                     print(*table[-1], sep="\t", flush=True)
+                    yield _so_far(table, arguments)
+
+
+def _so_far(table: list[tuple[Cell, ...]], arguments: argparse.Namespace) -> tuple[Report, bool]:
     header = (
         *("graph", "pattern", "store", Column("memory", "MB", 1), Column("read", "MB", 1)),
         *(Column("disk", "MB/s", 0), Column("from the disk", "s"), Column("page cache", "s")),
