@@ -1,10 +1,11 @@
 """The disk part of `out_of_core.py`: stores whose files are not in the page cache, plain and packed.
 
-A cell is two processes that query a small graph first and then open the store: one with its files in the
-page cache, one after they were dropped from it. Both have `memory=` of a part of the store (`--host`, a fourth), and on
-a GPU the graph has a part of its view in device memory (`--gpu-part`, a sixteenth). The rate of the disk is measured
-before each cell, by four threads that read the store's files. The first answer from the disk may take the larger one of
-1.25 times the bytes that it reads by that rate, and 3 times the first answer from the page cache.
+A cell is three processes that query a small graph first and then open the store: two with its files in the page cache,
+the first of them without a bound of the host's memory, and one after they were dropped from it. The others have
+`memory=` of a part of the store (`--host`, a fourth), and on a GPU the graph has a part of its view in device memory
+(`--gpu-part`, a sixteenth). The rate of the disk is measured before each cell, by four threads that read the store's
+files. The first answer from the disk may take the larger one of 1.25 times the bytes that it reads by that rate, and 3
+times the first answer without a bound. A query takes at most --timeout.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import gdb
 from benchmarks.inputs import patterns
@@ -25,7 +27,7 @@ from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Table
 from benchmarks.scale import out_of_core_cpu, page_cache
 from gdb.base import budget
-from gdb.errors import OutOfBudget
+from gdb.errors import OutOfBudget, QueryTimeout
 from gdb.executor.gpu import residency, special
 
 MOST_READING, MOST_RATIO = 1.25, 3.0
@@ -44,9 +46,12 @@ class First:
     read: int
 
 
-def measured(store: Path, text: str, memory: int, device: str, most: int, cold: bool) -> First:
-    """Query a store in a process of its own. most : bytes of the graph in device memory; cold : not from the page
-    cache."""
+def measured(
+    store: Path, text: str, memory: int, device: str, most: int, timeout: float, cold: bool
+) -> First:
+    """Query a store in a process of its own. memory : 0 for no bound. most : bytes of the graph in device memory; cold :
+    not from the page cache."""
+    options: dict[str, Any] = {"device": device, "memory": memory or None, "timeout": timeout}
     with gdb.connect() as db:
         db.execute("CREATE (:N)-[:R]->(:N)")
         db.execute(out_of_core_cpu.FIRST, device=device)
@@ -56,36 +61,46 @@ def measured(store: Path, text: str, memory: int, device: str, most: int, cold: 
     (page_cache.drop if cold else page_cache.warm)(store)
     before, begin = page_cache.bytes_from_disk(), time.perf_counter()
     with gdb.connect(store, read_only=True) as db:
-        count = db.execute(text, device=device, memory=memory).scalar()
+        count = db.execute(text, **options).scalar()
         seconds, read = time.perf_counter() - begin, page_cache.bytes_from_disk() - before
         begin = time.perf_counter()
-        db.execute(text, device=device, memory=memory).scalar()
+        db.execute(text, **options).scalar()
         again = time.perf_counter() - begin
     return First(int(str(count)), seconds, again, read)
 
 
-def _other_process(*words: object) -> First | None:
-    """What a process of its own measures; None where the query is refused, whose error it shows."""
+def _other_process(*words: object) -> First | str:
+    """What a process of its own measures, or how the query has failed."""
     command = [sys.executable, "-m", "benchmarks.scale.out_of_core_disk", *map(str, words)]
     ended = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(ended.stdout.splitlines()[-1])
-    return None if found is None else First(**found)
+    return found if isinstance(found, str) else First(**found)
 
 
-def _row(name: str, kind: str, store: Path, shape: patterns.Pattern, sizes: Sequence[int],
-         device: str) -> tuple[Cell, ...]:  # fmt: skip
+def _row(
+    name: str,
+    kind: str,
+    store: Path,
+    shape: patterns.Pattern,
+    sizes: Sequence[int],
+    arguments: argparse.Namespace,
+) -> tuple[Cell, ...]:
     """A row of the table. sizes : `memory=`, and bytes of the graph in device memory."""
-    text = shape.cypher(out_of_core_cpu.MODE)
-    rate = page_cache.disk_rate(store)
-    warm = _other_process(store, text, sizes[0], device, sizes[1], 0)
-    cold = _other_process(store, text, sizes[0], device, sizes[1], 1)
-    if warm is None or cold is None:
-        return (*(name, shape.name, kind, sizes[0] / _MB), "refused", *[None] * 7)
-    allowed = max(MOST_READING * cold.read / rate, MOST_RATIO * warm.seconds)
+    text, rate = shape.cypher(out_of_core_cpu.MODE), page_cache.disk_rate(store)
+    first = name, shape.name, kind, sizes[0] / _MB
+    found = list[First]()
+    for memory, cold in ((0, 0), (sizes[0], 0), (sizes[0], 1)):
+        words = (store, text, memory, arguments.device, sizes[1], arguments.timeout, cold)
+        one = _other_process(*words)
+        if isinstance(one, str):
+            return (*first, one, *[None] * (7 + 1))
+        found.append(one)
+    free, warm, cold_one = found
+    allowed = max(MOST_READING * cold_one.read / rate, MOST_RATIO * free.seconds)
     return (
-        *(name, shape.name, kind, sizes[0] / _MB, cold.read / _MB, rate / _MB),
-        *(cold.seconds, warm.seconds, warm.again, allowed, cold.seconds / allowed),
-        "yes" if cold.count == warm.count else "NO",
+        *(*first, cold_one.read / _MB, rate / _MB, cold_one.seconds, warm.seconds, warm.again),
+        *(free.seconds, allowed, cold_one.seconds / allowed),
+        "yes" if free.count == cold_one.count == warm.count else "NO",
     )
 
 
@@ -103,7 +118,7 @@ def report(arguments: argparse.Namespace, shapes: Shapes) -> Iterator[tuple[Repo
                         return
                     vertices = (None,) * (1 + max(map(max, pairs)))
                     shape = patterns.Pattern(pattern, vertices, pairs)
-                    table.append(_row(name, kind, store, shape, sizes, arguments.device))
+                    table.append(_row(name, kind, store, shape, sizes, arguments))
                     print(*table[-1], sep="\t", flush=True)
                     yield _so_far(table, arguments)
 
@@ -112,12 +127,13 @@ def _so_far(table: list[tuple[Cell, ...]], arguments: argparse.Namespace) -> tup
     header = (
         *("graph", "pattern", "store", Column("memory", "MB", 1), Column("read", "MB", 1)),
         *(Column("disk", "MB/s", 0), Column("from the disk", "s"), Column("page cache", "s")),
-        *(Column("again", "s"), Column("allowed", "s"), Column("part of it", decimals=2), "equal"),
+        *(Column("again", "s"), Column("no bound", "s"), Column("allowed", "s")),
+        *(Column("part of it", decimals=2), "equal"),
     )
     introduction = (
         f"First answers of processes with `memory=` of 1/{arguments.host} of the store; the disk's rate is that of "
-        f"four readers before each. allowed: the larger of {MOST_READING} times the bytes read by that rate and "
-        f"{MOST_RATIO:g} times the first answer from the page cache."
+        f"four readers before each. no bound: from the page cache, without `memory=`. allowed: the larger of "
+        f"{MOST_READING} times the bytes read by that rate and {MOST_RATIO:g} times that without a bound."
     )
     return Report.of(introduction, [Table.of(header, table)]), not any("NO" in row for row in table)
 
@@ -134,12 +150,14 @@ def _packed(plain: Path) -> Path:
 
 
 if __name__ == "__main__":
-    place, query, memory, device, most, cold = sys.argv[1:]
+    place, query, memory, device, most, timeout, cold = sys.argv[1:]
     budget.LEAST = 1  # so that small graphs do not fit either
     try:
-        found = measured(Path(place), query, int(memory), device, int(most), bool(int(cold)))
-    except OutOfBudget as error:
+        on = device, int(most), float(timeout), bool(int(cold))
+        found = measured(Path(place), query, int(memory), *on)
+    except (OutOfBudget, QueryTimeout) as error:
         print(error, file=sys.stderr)
-        print(json.dumps(None))
+        late = isinstance(error, QueryTimeout)
+        print(json.dumps(f"over {timeout} s" if late else "refused"))
     else:
         print(json.dumps({name: getattr(found, name) for name in First.__slots__}))

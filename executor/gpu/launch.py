@@ -11,7 +11,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from .residency import NoRoom, Room
 from .rows import Drain, Gathered, Pick, Sink
 from .stage import Share, Stage, check_size
 
+if TYPE_CHECKING:
+    from .parts import Parts
+
 Part = TypeVar("Part")
 
 FIRST = (0,)  # the devices of a query that names none
@@ -47,8 +50,7 @@ ON_DEVICE = 256 << 20  # and of one for columns that stay
 _NEVER = float("inf")  # seconds
 MOST_AT_ONCE = 64  # shares of queries on devices beside their first
 _threads = PerProcess(lambda: ThreadPoolExecutor(MOST_AT_ONCE, thread_name_prefix="gdb-gpu"))
-_SHARE = 4  # of the host's memory that is left at most this part is for buffers,
-_ROOM_SHARE = 8  # of what the query may hold on the device this part,
+_ROOM_SHARE = 8  # of what the query may hold on the device at most this part is for buffers,
 _FREE_SHARE = 16  # and of the device's free memory this for one
 
 
@@ -107,10 +109,10 @@ def tallies(
         return found, seconds
 
     total = np.zeros(prepared.vids, np.int64)
-    for some in _on_each([prepared], watch, budget, devices, gpu_memory, one)[0]:
+    for some in _on_each([prepared], watch, budget, devices, gpu_memory, one, tallied=True)[0]:
         total += some
-    if len(devices) > 1 and (total < 0).any():
-        raise _too_many()
+        if (total < 0).any():
+            raise _too_many()
     return total
 
 
@@ -136,7 +138,7 @@ def deliver_rows(
 
     def one(prepared: Prepared, share: Share, room: Room, budget: Budget) -> tuple[None, float]:
         n = capacity or _capacity(written, watch, room, share.ordinal, TO_HOST, rows.OUTS)
-        n = capacity or _on_host(written, budget, n, rows.BLOCKS * share.of)
+        n = capacity or rows.on_host(written, budget, n, rows.BLOCKS * share.of)
         room.take(rows.OUTS * n * written.row_bytes, "rows on their way from it")
         stage = _placed(prepared, watch, budget, room, share, wanted)
         with Drain(written, n, deliver, watch, share.ordinal, threads or cores()) as drain:
@@ -249,6 +251,7 @@ def _on_each(
     devices: tuple[int, ...],
     gpu_memory: int | None,
     one: Callable[[Prepared, Share, Room, Budget], tuple[Part, float]],
+    tallied: bool = False,
 ) -> list[list[Part]]:
     """What `one` makes of each stage, or of each of its parts, on each device, at the same time, of its share of the
     work; with it come its seconds in kernels: those of the device that takes longest count. An error on one device
@@ -257,6 +260,22 @@ def _on_each(
     if not live:
         watch.check()
         return [[] for _ in stages]
+    decided: dict[int, Parts] = {}
+    deciding = waiting.Lock()
+
+    def parts_on(k: int, ordinal: int) -> Iterator[tuple[Prepared, Budget]]:
+        prepared = stages[k]
+        if budget.limit is None or prepared.bytes <= budget.limit:
+            return iter([(prepared, budget)])
+        from . import parts  # here: only small budgets need it
+
+        with deciding:  # once: devices share the work units of each part
+            if k not in decided:
+                room = min(
+                    _graph_room(prepared, Share(d, 0, len(devices)), gpu_memory) for d in devices
+                )
+                decided[k] = parts.find(prepared, budget, room, len(devices), tallied=tallied)
+        return parts.parts_of(prepared, decided[k], ordinal, budget)
 
     def run(index: int) -> tuple[dict[int, list[Part]], float]:
         ordinal, made, spent = devices[index], dict[int, list[Part]](), 0.0
@@ -266,7 +285,7 @@ def _on_each(
                     # the first units are the heaviest: each device begins with those of some stages
                     share = Share(ordinal, (index + k) % len(devices), len(devices))
                     found = made[k] = list[Part]()
-                    for part, account in _parts(stages[k], share, budget, gpu_memory):
+                    for part, account in parts_on(k, ordinal):
                         some, seconds = one(part, share, room_on(ordinal, gpu_memory), account)
                         found.append(some)
                         spent += seconds
@@ -290,17 +309,6 @@ def _on_each(
     watch.kernel_seconds += max(seconds for _, seconds in found)
     watch.check()
     return [[part for made, _ in found for part in made.get(k, ())] for k in range(len(stages))]
-
-
-def _parts(
-    prepared: Prepared, share: Share, budget: Budget, gpu_memory: int | None
-) -> Iterator[tuple[Prepared, Budget]]:
-    """A stage, or what it runs in where the query's host memory has no room for the rest of its graph."""
-    if budget.limit is None or prepared.bytes <= budget.limit:
-        return iter([(prepared, budget)])
-    from .parts import parts_of  # here: only small budgets need it
-
-    return parts_of(prepared, share, budget, _graph_room(prepared, share, gpu_memory))
 
 
 def _graph_room(prepared: Prepared, share: Share, gpu_memory: int | None) -> int:
@@ -488,13 +496,3 @@ def _capacity(
     if watch.limit is not None:
         n = max(min(n, watch.limit), 1)
     return n
-
-
-def _on_host(written: Written, budget: Budget, capacity: int, blocks: int) -> int:
-    """Rows of one of so many page-locked blocks, at most `capacity`, accounted for."""
-    if budget.limit is not None:
-        most = (budget.limit - budget.used) // _SHARE // blocks
-        most = 1 << max(most, 1).bit_length() - 1
-        capacity = max(min(capacity, most // max(written.row_bytes, 1)), 1)
-    budget.take(blocks * capacity * written.row_bytes, "rows on their way from the GPU")
-    return capacity

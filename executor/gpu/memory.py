@@ -214,8 +214,9 @@ class LockedBlocks:
         self._waiting, self.bytes = {}, 0
 
     def take(self, size: int) -> Block:
-        """A block of at least `size` bytes: the next power of two."""
-        size = max(1 << (size - 1).bit_length() if size > 1 else 1, _LEAST_LOCKED)
+        """A block of at least `size` bytes: the next power of two, or of seven between that and the one before."""
+        step = max(1 << max(size - 1, 1).bit_length() - 4, _LEAST_LOCKED)
+        size = max(-(-size // step) * step, _LEAST_LOCKED)
         with self._lock:
             waiting = self._waiting.get(size)
             if waiting:

@@ -1,22 +1,27 @@
 """A stage in parts, where the query's host memory has no room for what of its graph has none on the device.
 
-Each level whose rows are read is bound to a part of the vids at a time, the first as well, and what is read from there
-is copied from the disk to memory of the query's budget (`gdb.executor.nest.vid_ranges`); the stage of such a part reads
-these blocks and nothing else of the graph, so that they fit the device. What the stage finds is the union, and what it
-counts the sum, over all combinations of parts. (Blocks as in SGSI, §6.1.)
+A count that runs in passes (`unit_passes.py`), and reads nothing but the rows of roots and of the vids of a pass, is
+cut at its roots: the rows of a part's roots are in page-locked memory, and each pass copies its own from the graph's
+arrays, which are read in order, from the disk where they must be.
+
+Of any other stage each level whose rows are read is bound to a part of the vids at a time, the first as well, and what
+is read from there is copied to memory of the query's budget (`gdb.executor.nest.vid_ranges`); the stage of such a part
+reads these blocks and nothing else of the graph, so that they fit the device. What the stage finds is the union, and
+what it counts the sum, over all combinations of parts. (Blocks as in SGSI, §6.1.)
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from gdb.records import replace
-from gdb.storage.graph.adjacency import Adjacency
+from gdb.records import dataclass, replace
+from gdb.storage.graph.adjacency import I64, Adjacency
 
-from ..nest.prepare import Prepared
+from ..nest.prepare import Prepared, between
 from ..nest.vid_ranges import (
     MOST_PASSES,
     ROW,
@@ -24,77 +29,159 @@ from ..nest.vid_ranges import (
     Reads,
     bindable,
     columns_bytes,
+    cut_by_size,
+    describe_passes,
     direct_reads,
     is_pushed_to,
     marks_of,
     reads_of,
 )
 from ..work.scheduler import Budget
-from . import layout, residency
-from .stage import Share
+from . import layout, residency, unit_passes
+from .units import PART
 
 _BESIDE = 16  # one part in so many of a device's room is not for blocks, and two where rows are on their way from it
+_AT_ONCE = 1 << 16  # roots that are looked at at once
+_MOST_PARTS = 64
+# bytes of a root and of a work unit beside its row, and how many bytes of its local graph's rows have one of marks
+_OF_ROOT, _OF_UNIT, _OF_MARK = 32, 12, 32
 SPARED = 8  # one part in so many of what is left of a budget is held back for work units and warps
 
 
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a stage runs in, on each of its devices: with some of its `roots` at a time, by the first and the end; or in
+    `passes`, those of one level within those of another. Without either it runs whole."""
+
+    roots: Sequence[tuple[int, int]] = ()
+    passes: Sequence[Passes] = ()
+
+
+def find(
+    prepared: Prepared, budget: Budget, most: int, devices: int = 1, *, tallied: bool = False
+) -> Parts:
+    """The parts that a stage runs in.
+
+    most : bytes of the views that may lie on each of the `devices`, which hold as much of the budget each. tallied :
+    counts are added up for each vertex.
+    """
+    if budget.limit is None:
+        return Parts()
+    left = (budget.left or 0) // devices
+    if residency.locked_bytes(prepared, residency.split_views(prepared, most)) <= left:
+        return Parts()
+    several = devices > 1 or tallied
+    if roots := _cuts(prepared, left, most, several=several):
+        return Parts(roots)
+    return Parts(passes=_passes(prepared, left, most))
+
+
 def parts_of(
-    prepared: Prepared, share: Share, budget: Budget, most: int
+    prepared: Prepared, found: Parts, ordinal: int, budget: Budget
 ) -> Iterator[tuple[Prepared, Budget]]:
     """The stage, or the parts that it runs in, each with the budget of its run: what a part takes from that is given
     back when the next is made.
-
-    share : the device; others hold blocks of the same budget. most : bytes of the views that may lie there.
 
     Raises
     ------
     Cancelled, QueryTimeout, StoreError : as `gdb.storage.graph.row_blocks.block`.
     """
-    passes = _passes(prepared, budget, most, share.of)
-    if not passes:
-        yield prepared, budget
-        return
-    for part, account in _bound(prepared, passes, budget):
-        alone = _alone(part, len(prepared.views), share.ordinal)
+    for part, account in _each(prepared, found, ordinal, budget):
         try:
-            yield alone, account
+            yield part, account
         finally:  # what waits there to run it again holds it, and memory of the device
-            alone.idle["gpu"].clear()
+            if part is not prepared:
+                part.idle["gpu"].clear()
+
+
+def _each(
+    prepared: Prepared, found: Parts, ordinal: int, budget: Budget
+) -> Iterator[tuple[Prepared, Budget]]:
+    for roots in found.roots:
+        with budget.part() as account:
+            yield _streamed(prepared, roots), account
+    if found.passes:
+        for part, account in _bound(prepared, found.passes, budget):
+            yield _alone(part, len(prepared.views), ordinal), account
+    elif not found.roots:
+        yield prepared, budget
 
 
 def describe_parts(prepared: Prepared, budget: Budget, most: int) -> list[str]:
     """What EXPLAIN says of a stage that runs in parts; nothing of another. Arguments as for `parts_of`."""
-    passes = _passes(prepared, budget, most)
-    if not passes:
+    parts = find(prepared, budget, most)
+    if parts.roots:
+        found = residency.streamed(prepared, most)
+        assert found is not None
+        return [
+            f"memory: {budget.limit:,} bytes, in which it runs in {len(parts.roots):,} parts, "
+            "each with some of its roots",
+            f"GPU memory: {found.resident:,} bytes of the graph at a time",
+            f"  {describe_passes(prepared, found.level, len(found.passes))}",
+        ]
+    if not parts.passes:
         return []
-    number = math.prod(map(len, passes))
+    number = math.prod(map(len, parts.passes))
     return [
         f"memory: {budget.limit:,} bytes, in which the graph is read in {number:,} parts at most",
-        *(f"  {one.describe(prepared)}" for one in passes),
+        *(f"  {one.describe(prepared)}" for one in parts.passes),
     ]
 
 
-def locked_bytes(prepared: Prepared, most: int) -> int:
-    """Bytes of page-locked memory that a stage takes for its graph, of whose views `most` may lie on the device."""
-    found = residency.split_views(prepared, most)
-    size = sum(e.nbytes for e in {id(e): e for e in prepared.eids if e is not None}.values())
-    each = residency.row_bytes(split=prepared.restricted and not found.lower)
-    cold = {
-        id(v): v for v, part in zip(found.views, found.extents, strict=True) if part is not None
-    }
-    return sum(v.neighbours.nbytes + each * (v.rows + 1) for v in cold.values()) + size * bool(cold)
+def _cuts(prepared: Prepared, left: int, most: int, *, several: bool) -> list[tuple[int, int]]:
+    """The roots of each part of a stage that is cut there, by its first and its end; none where it cannot be.
 
-
-def _passes(prepared: Prepared, budget: Budget, most: int, devices: int = 1) -> list[Passes]:
-    """For each level whose rows are read its passes; none where the stage has room as it is, or cannot run in parts:
-    what it takes too much of is said where that is taken."""
-    if budget.limit is None or locked_bytes(prepared, most) <= (budget.left or 0):
+    left : bytes of the host's memory. several : devices, or counts; rows of bits are for one device and one count.
+    """
+    found = residency.streamed(prepared, most)
+    if found is None or (several and unit_passes.keeps_rows(prepared)):
         return []
+    cuts = cut_by_size(_host_bytes(prepared, found, most), left - left // SPARED, _MOST_PARTS)
+    return list(pairwise(cuts)) if len(cuts) <= _MOST_PARTS + 1 else []
+
+
+def _host_bytes(prepared: Prepared, found: residency.Split, most: int) -> Iterator[I64]:
+    """Bytes of the host's memory that each root takes, in pieces, i64[roots]."""
+    view, roots = found.views[0], prepared.roots
+    row = residency.row_bytes(split=prepared.restricted and not found.lower)
+    beside = _OF_ROOT * len(roots) > most // _BESIDE  # then these are not on the device
+    before = int(view.rows_of(roots[:1])[0]) - 1
+    for begin in range(0, len(roots), _AT_ONCE):
+        rows = view.rows_of(roots[begin : begin + _AT_ONCE])
+        ends = view.offsets[rows + 1]
+        # rows between those of roots are there as well
+        size = 4 * np.diff(ends, prepend=view.offsets[before + 1])
+        size += row * np.diff(rows, prepend=before)
+        lengths = ends - view.offsets[rows]
+        if unit_passes.keeps_rows(prepared):
+            local = unit_passes.local_bytes(lengths)
+            size += local + local // _OF_MARK + 8
+        if beside:
+            size += _OF_ROOT + _OF_UNIT * (lengths // PART)
+        before = int(rows[-1])
+        yield size
+
+
+def _streamed(prepared: Prepared, roots: tuple[int, int]) -> Prepared:
+    """The part of a stage with some of its roots. Its seconds are compared with those of no other part."""
+    return replace(
+        between(prepared, *roots),
+        idle={"cpu": [], "gpu": []},
+        units={},
+        runs={},
+        by_edge=[None],
+        streamed=True,
+    )
+
+
+def _passes(prepared: Prepared, left: int, most: int) -> list[Passes]:
+    """For each level whose rows are read its passes, in so many bytes of the host's memory; none where the stage cannot
+    run in parts: what it takes too much of is said where that is taken."""
     found = _levels(prepared)
     blocks = sum(len(known.rows) + len(known.columns) for known in found.values())
     too_many = len(prepared.views) + blocks > layout.MAX_VIEWS
     if not found or too_many or any(e is not None for e in prepared.eids):
         return []
-    left = (budget.left or 0) // devices
     room = _room(prepared, found.values(), left, min(most, residency.MOST))
     made = list[Passes]()
     for level, known in found.items():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from . import layout, memory
 from .layout import Header, Job
 from .memory import Buffer, DeviceArray, HostArray
+from .pinned import Ring
 from .placing import Turn
 
 
@@ -26,6 +27,7 @@ class PassChain:
         self.turns, self.streamed_bytes, self.late = list(turns), 0, 0
         self._headers, self._idle = headers, idle
         self._there: Turn | None = None  # whose rows are resident
+        self._ring: Ring | None = None
         self._kernel: object = None
         self._behind = 1  # passes that are sent at once
         self._count = self._at = self._sent = 0
@@ -85,7 +87,23 @@ class PassChain:
             self._behind = min(2 * self._behind, self._count)
         elif spent > allowed:
             self._behind = max(self._behind // 2, 1)
+        if self._at == self._count and self._ring is not None:
+            self._ring.give()
+            self._ring = None
         return self._at == self._count
+
+    def _stream(self, turn: Turn) -> None:
+        """Send what is in memory of the host that is not page-locked."""
+        if not turn.sends:
+            return
+        if self._ring is None:
+            self._ring = Ring()
+        try:
+            for to, array in turn.sends:
+                self._ring.send(to, array)
+        except BaseException:
+            memory.settle()  # what was sent before goes on meanwhile
+            raise
 
     def _header(self, k: int, field: int = 0) -> Buffer:
         """Where a counter of pass k lies."""
@@ -97,9 +115,12 @@ class PassChain:
             numbers[Job.PASS] = -1
             return
         turn = self.turns[k]
-        for to, source, size in turn.copies if turn is not self._there else ():
-            memory.to_device(to, source, size)
-            self.streamed_bytes += size
+        if turn is not self._there:
+            self._there = None  # until it is
+            for to, source, size in turn.copies:
+                memory.to_device(to, source, size)
+            self._stream(turn)
+            self.streamed_bytes += turn.bytes
         self._there = turn
         numbers[Job.PASS] = turn.number
         numbers[Job.PASS_START], numbers[Job.PASS_END] = turn.lo, turn.hi

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from itertools import pairwise
 
 import numpy as np
@@ -125,15 +126,15 @@ def _most() -> int:
 CACHE = LockedCopies()
 
 
-def fill(block: Block, array: HostArray) -> None:
-    """Copy an array into a block, by several threads where it is large.
+def fill(block: Block, array: HostArray, at: int = 0) -> None:
+    """Copy an array into a block, from a byte on, by several threads where it is large.
 
     Raises
     ------
     Cancelled, QueryTimeout : the query of this thread is to go no further.
     """
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-    target = block.array((flat.size,), np.uint8)
+    target = block.array((flat.size,), np.uint8, at)
     if flat.size < LARGE:
         np.copyto(target, flat)
         return
@@ -185,22 +186,45 @@ def upload(array: HostArray) -> DeviceArray:
     `fill`."""
     if array.nbytes < LARGE:
         return memory.upload(array)
-    flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     copy = memory.empty(array.shape, array.dtype.type)
-    ring = [memory.LOCKED.take(PIECE) for _ in range(RING)]
-    copied: list[memory.Event | None] = [None] * RING
+    ring = Ring()
     try:
-        with waiting.Pool(READERS, thread_name_prefix="gdb-read") as pool:
-            for k, (start, end) in enumerate(usage.paced(flat.size, PIECE)):
-                piece, block = flat[start:end], ring[k % RING]
-                event = copied[k % RING]
-                if event is not None:
-                    event.synchronize()
-                _fill(pool, block.array((piece.size,), np.uint8), piece)
-                address = copy.data.ptr + start
-                copied[k % RING] = memory.to_device(address, block.address, piece.size)
+        ring.send(copy.data.ptr, array)
     finally:
         memory.settle()  # nothing is copied from the blocks any more
-    for block in ring:
-        memory.LOCKED.give(block)
+    ring.give()
     return copy
+
+
+class Ring:
+    """Page-locked blocks through which host arrays go to the current device, in its stream: one is filled while the
+    other is copied, and while what was sent before runs."""
+
+    def __init__(self) -> None:
+        self._blocks = [memory.LOCKED.take(PIECE) for _ in range(RING)]
+        self._copied: list[memory.Event | None] = [None] * RING
+        self._at = 0
+
+    def send(self, address: int, array: HostArray) -> None:
+        """Copy a host array to memory of the device; its last blocks may still be under way. Raises as `fill`."""
+        flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        large = flat.size >= LARGE
+        pool = waiting.Pool(READERS, thread_name_prefix="gdb-read") if large else None
+        with pool or nullcontext():
+            for start, end in usage.paced(flat.size, PIECE):
+                k = self._at % RING
+                event, target = self._copied[k], self._blocks[k].array((end - start,), np.uint8)
+                if event is not None:
+                    event.synchronize()
+                if pool is None:
+                    np.copyto(target, flat[start:end])
+                else:
+                    _fill(pool, target, flat[start:end])
+                source = self._blocks[k].address
+                self._copied[k] = memory.to_device(address + start, source, end - start)
+                self._at += 1
+
+    def give(self) -> None:
+        """Let others have the blocks, from which nothing is copied any more."""
+        for block in self._blocks:
+            memory.LOCKED.give(block)

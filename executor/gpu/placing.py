@@ -9,13 +9,16 @@ import numpy as np
 
 from gdb.records import dataclass
 from gdb.storage.graph.adjacency import I64, Adjacency, Places
+from gdb.storage.graph.row_blocks import split_positions
 
+from ..nest.nest import VertexLevel
 from ..nest.prepare import Prepared
 from ..table_fields import ValueField, ViewField
 from ..work.scheduler import Budget
 from . import compiler, layout, memory, pinned, render, residency, unit_passes
 from .layout import PlaceField
 from .memory import Block, DeviceArray, HostArray
+from .own_arrays import Borrowed
 from .pinned import LockedCopy
 from .residency import Extent, Pass, Room
 
@@ -38,14 +41,20 @@ def lasting(prepared: Prepared) -> list[HostArray]:
 @dataclass(frozen=True, slots=True, eq=False)
 class Turn:
     """A pass of a stage: its number, the vids [lo, hi) that its level is bound to, the table of views for it,
-    i64[views, len(ViewField)], and what is copied before: address on the device, address in page-locked memory,
-    bytes."""
+    i64[views, len(ViewField)], and what is copied before: address on the device, address in page-locked memory, bytes;
+    or address on the device, and what lies in other memory of the host."""
 
     number: int
     lo: int
     hi: int
     views: I64
     copies: list[tuple[int, int, int]]
+    sends: list[tuple[int, HostArray]]
+
+    @property
+    def bytes(self) -> int:
+        """That are copied before."""
+        return sum(size for *_, size in self.copies) + sum(a.nbytes for _, a in self.sends)
 
 
 def ends_last(turns: list[Turn]) -> list[Turn]:
@@ -53,7 +62,7 @@ def ends_last(turns: list[Turn]) -> list[Turn]:
     that of the run before, and what lies on the device then need not be copied."""
     if len(turns) < 3:
         return turns
-    *others, second, first = sorted(turns, key=lambda turn: sum(size for *_, size in turn.copies))
+    *others, second, first = sorted(turns, key=lambda turn: turn.bytes)
     return [first, *sorted(others, key=lambda turn: turn.number), second]
 
 
@@ -62,6 +71,8 @@ class Placed:
 
     split : which rows are resident. rows_of_a_pass : where the neighbours of each pass lie, with `turns`. kept : what
     must live as long as kernels read it. moved_bytes : what placing it copied to the device.
+
+    Of a stage that is streamed, page-locked memory has the rows of its roots, and nothing else of the graph.
     """
 
     def __init__(self, prepared: Prepared, ordinal: int, budget: Budget, room: Room) -> None:
@@ -108,6 +119,9 @@ class Placed:
         if self.split.lower:
             own, lower = view.offsets, self.split.views[k].offsets
             return lambda rows, after: own[rows] + lower[after] - lower[rows]
+        if self.prepared.streamed:
+            splits = split_positions(view)
+            return lambda rows, _: splits[rows]
         found = self._splits[id(view)]
         if isinstance(found, LockedCopy):
             whole: I64 = found.block.array((view.rows,), np.int64)
@@ -135,7 +149,20 @@ class Placed:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
         if self.split.splits:
             at[ViewField.SPLIT] = self._own(rows, np.int64)
-        return ends_last([self._turn(views, k, one, at) for k, one in enumerate(several)])
+        lo, hi = self._bound() if self.prepared.streamed else (0, self.prepared.vids)
+        turns = (
+            self._turn(views, k, one, at)
+            for k, one in enumerate(several)
+            if one.lo < hi and one.hi > lo
+        )
+        return ends_last(list(turns))
+
+    def _bound(self) -> tuple[int, int]:
+        """The range of vids that the level of the passes may be bound to, of these roots."""
+        roots, level = self.prepared.roots, self.prepared.nest.levels[self.split.level]
+        assert isinstance(level, VertexLevel)
+        lo = int(roots[0]) + 1 if level.cut.above else 0
+        return lo, int(roots[-1]) if level.cut.below else self.prepared.vids
 
     def _own(self, count: int, dtype: type[np.generic]) -> int:
         """Address of device memory for so many elements."""
@@ -145,6 +172,7 @@ class Placed:
         """A pass. at : of each column that changes where its device memory begins."""
         extent, row = one.extent, views[0].copy()
         place, copies = self._place_of.copy(), list[tuple[int, int, int]]()
+        sends = list[tuple[int, HostArray]]()
         cold = {
             ViewField.NEIGHBOURS: place[PlaceField.COLD],
             ViewField.OFFSETS: place[PlaceField.COLD_OFFSETS],
@@ -158,7 +186,9 @@ class Placed:
         for column, address in at.items():
             start, stop, size = ranges[column]
             row[column] = address - start * size
-            if stop > start:
+            if stop > start and self.prepared.streamed:
+                sends.append((address, self._arrays[column][start:stop]))
+            elif stop > start:
                 source = int(cold[column]) + start * size
                 copies.append((address, source, (stop - start) * size))
         place[PlaceField.START], place[PlaceField.SIZE] = extent.start, extent.end - extent.start
@@ -172,7 +202,7 @@ class Placed:
             ]
             row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
-        return Turn(number, one.lo, one.hi, np.tile(row, (len(views), 1)), copies)
+        return Turn(number, one.lo, one.hi, np.tile(row, (len(views), 1)), copies, sends)
 
     def mark(self, job: I64, units: int, view: I64) -> None:
         """Write the mark of each of so many work units of a job.
@@ -227,6 +257,9 @@ class Placed:
 
     def _split_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
         """The columns of a view whose rows in an extent are resident."""
+        if self.prepared.streamed:
+            self._stream_rows(row, view, extent)
+            return
         cold = self._locked(view.neighbours), self._locked(view.offsets)
         place = np.zeros(len(PlaceField), np.int64)
         place[PlaceField.COLD], place[PlaceField.COLD_OFFSETS] = (one.address for one in cold)
@@ -261,6 +294,40 @@ class Placed:
             ]
             place[PlaceField.COLD_SPLIT] = cold[1].address + 8
             row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
+        row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
+
+    def _stream_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
+        """The columns of a view of which the rows of roots are in page-locked memory, such that positions and numbers
+        of rows are those of the whole view, and others come by passes."""
+        ends = view.rows_of(self.prepared.roots[[0, -1]])
+        first, last = int(ends[0]), int(ends[-1]) + 1
+        start, end = int(view.offsets[first]), int(view.offsets[last])
+        parts: list[HostArray] = [
+            view.offsets[first : last + 1],
+            view.neighbours[start:end],
+        ]
+        self._arrays: dict[ViewField, HostArray] = {
+            ViewField.OFFSETS: view.offsets,
+            ViewField.NEIGHBOURS: view.neighbours,
+        }
+        if self.prepared.restricted and not self.split.lower:
+            self._arrays[ViewField.SPLIT] = split_positions(view)
+            parts.insert(1, self._arrays[ViewField.SPLIT][first:last])
+        own = self._rows_of_roots = Borrowed(sum(part.nbytes for part in parts), self._budget)
+        at = [own.put(part) for part in parts]
+        place = np.zeros(len(PlaceField), np.int64)
+        row[ViewField.OFFSETS] = place[PlaceField.COLD_OFFSETS] = at[0] - 8 * first
+        row[ViewField.NEIGHBOURS] = place[PlaceField.COLD] = at[-1] - 4 * start
+        if len(parts) > 2:
+            row[ViewField.SPLIT] = place[PlaceField.COLD_SPLIT] = at[1] - 8 * first
+        if extent.all_offsets:
+            place[PlaceField.ROWS] = view.rows
+            row[ViewField.OFFSETS] = self._resident(view.offsets)
+        if self.split.lower:
+            place[PlaceField.SPLIT_ROWS] = place[PlaceField.ROWS]
+            place[PlaceField.COLD_SPLIT] = place[PlaceField.COLD_OFFSETS] + 8
+            row[ViewField.SPLIT] = row[ViewField.OFFSETS] + 8
+        self._place_of = place
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
 
     def _part(
@@ -339,83 +406,3 @@ class Placed:
     def _keep(self, array: DeviceArray) -> DeviceArray:
         self.kept.append(array)
         return array
-
-
-class Own:
-    """Arrays of one stage alone: on its device where its account has room for them, else in page-locked memory, which
-    the kernels read in place."""
-
-    def __init__(self, budget: Budget, room: Room) -> None:
-        self._budget, self._room = budget, room
-        self.kept: list[DeviceArray | Block] = []
-        self.moved_bytes = self.device_bytes = 0
-
-    def put(self, array: HostArray, what: str) -> int:
-        """Address of a copy of a host array."""
-        if array.nbytes <= self._most():
-            self._take(array.nbytes, what)
-            self.moved_bytes += array.nbytes
-            copy = pinned.upload(array)
-            self.kept.append(copy)
-            return copy.data.ptr
-        block = self._block(array.nbytes, what)
-        pinned.fill(block, array)
-        return block.address
-
-    def zeros(self, count: int, dtype: type[np.generic], what: str) -> Shared:
-        """An array that kernels write; its content is whatever lay there."""
-        size = count * np.dtype(dtype).itemsize
-        if size <= self._most():
-            self._take(size, what)
-            array = memory.empty((count,), dtype)
-            self.kept.append(array)
-            return Shared(array.data.ptr, size, array, None)
-        return self.locked(size, what)
-
-    def locked(self, size: int, what: str) -> Shared:
-        """The same in page-locked memory."""
-        block = self._block(size, what)
-        return Shared(block.address, size, None, block)
-
-    def _most(self) -> int:
-        """Bytes of one array on the device."""
-        return self._room.left // (2 * residency.OWN_SHARE)
-
-    def _take(self, size: int, what: str) -> None:
-        self._room.take(size, what)
-        self.device_bytes += size
-
-    def _block(self, size: int, what: str) -> Block:
-        self._budget.take(size, f"{what} in page-locked memory")
-        block = Block(max(size, 1))
-        self.kept.append(block)
-        return block
-
-
-class Shared:
-    """An array that kernels write and the host reads when they have ended, in one memory or the other."""
-
-    __slots__ = ("_array", "_block", "address", "nbytes")
-
-    def __init__(
-        self, address: int, nbytes: int, array: DeviceArray | None, block: Block | None
-    ) -> None:
-        self.address, self.nbytes = address, nbytes
-        self._array, self._block = array, block
-
-    def clear(self) -> None:
-        """Fill it with zeros, when the device's stream comes to it."""
-        if self._array is not None:
-            self._array.data.memset_async(0, self.nbytes)
-        elif (
-            self._block is not None
-        ):  # nothing runs that writes it: launches begin one after another
-            self._block.array((self.nbytes,), np.uint8)[:] = 0
-
-    def read(self, dtype: type[np.generic]) -> HostArray:
-        """Its content, a copy."""
-        if self._array is not None:
-            return memory.download(self._array).view(dtype)
-        assert self._block is not None
-        size = self.nbytes // np.dtype(dtype).itemsize
-        return self._block.array((size,), dtype).copy()

@@ -22,7 +22,7 @@ from gdb.storage.graph.row_blocks import Side
 from ..nest.prepare import Prepared
 from ..nest.vid_ranges import MOST_PASSES, describe_passes, reads
 from ..nest.visits import GAIN, readers, visits_to_rows
-from . import orientation, unit_passes
+from . import layout, orientation, unit_passes
 
 F64 = npt.NDArray[np.float64]
 
@@ -194,15 +194,27 @@ class Split:
 
 def split_views(prepared: Prepared, room: int) -> Split:
     """The resident rows of a stage's views, with `room` bytes in device memory for them: everything, or of each view a
-    part by its size."""
+    part by its size.
+
+    Raises
+    ------
+    NoRoom : it is streamed, and no pass has room.
+    """
+    if prepared.streamed:
+        known = streamed(prepared, room)
+        if known is None:
+            raise NoRoom(
+                f"The query needs passes over parts of its graph, for which {room:,} bytes of GPU memory are left.",
+                'Raise gpu_memory=, end other programs on the GPU, or use device="cpu".',
+            )
+        return known
     room, views, restricted = min(room, MOST), tuple(prepared.views), prepared.restricted
     eids = sum({id(e): e.nbytes for e in prepared.eids if e is not None}.values())
     total = _size(views, split=restricted) + eids
     if total <= room:
         return Split(views, False, (None,) * len(views), total, 0)
-    lower = restricted and orientation.reads_lower_sides(prepared)
+    lower, views = _sides(prepared)
     if lower:
-        views = tuple(orientation.lower_side(view) for view in views)
         total = _size(views, split=False)
         if total <= room:
             return Split(views, True, (None,) * len(views), total, 0)
@@ -228,10 +240,48 @@ def split_views(prepared: Prepared, room: int) -> Split:
     return Split(views, lower, tuple(found[id(v)] for v in views), resident, total - resident)
 
 
+def _sides(prepared: Prepared) -> tuple[bool, tuple[Adjacency, ...]]:
+    """Whether a stage that does not fit reads but the lower sides of its views, and what is placed then."""
+    if prepared.restricted and orientation.reads_lower_sides(prepared):
+        return True, tuple(map(orientation.lower_side, prepared.views))
+    return False, tuple(prepared.views)
+
+
+def streamed(prepared: Prepared, room: int) -> Split | None:
+    """As `split_views`, of a stage that runs in passes whatever they cost, so that nothing but the rows of its roots is
+    read in place; None where that cannot be."""
+    room = min(room, MOST)
+    if any(e is not None for e in prepared.eids) or not unit_passes.reads_no_other_rows(prepared):
+        return None
+    lower, views = _sides(prepared)
+    if len({id(view) for view in views}) > 1:
+        return None
+    view, split = views[0], prepared.restricted and not lower
+    if unit_passes.keeps_rows(prepared) and view.max_degree > layout.LOCAL_MOST:
+        return None  # a longer list is not looked at as a local graph
+    visits = visits_to_rows(prepared, 0)
+    level, splits, passes = _passes(prepared, view, None, visits, room, split=split)
+    if not passes or any(one.extent.rows == 0 for one in passes):
+        return None
+    resident = max(extent_bytes(view, one.extent, split=splits) for one in passes)
+    extents, rest = (passes[0].extent,) * len(views), _size(views, split=split) - resident
+    return Split(views, lower, extents, resident, rest, level, splits, passes)
+
+
+def locked_bytes(prepared: Prepared, found: Split) -> int:
+    """Bytes of page-locked memory that a stage takes for its graph, of whose views so much is resident."""
+    size = sum(e.nbytes for e in {id(e): e for e in prepared.eids if e is not None}.values())
+    each = row_bytes(split=prepared.restricted and not found.lower)
+    cold = {
+        id(v): v for v, part in zip(found.views, found.extents, strict=True) if part is not None
+    }
+    return sum(v.neighbours.nbytes + each * (v.rows + 1) for v in cold.values()) + size * bool(cold)
+
+
 def _passes(
     prepared: Prepared,
     view: Adjacency,
-    best: Extent,
+    best: Extent | None,
     visits: dict[int, F64],
     room: int,
     *,
@@ -240,7 +290,8 @@ def _passes(
     """The level, whether the splits of its rows are resident, and its passes, where they are expected to take less time
     than reads through the link; else none.
 
-    view : what is placed. best : what would be resident without passes. visits : see `visits_to_rows`.
+    view : what is placed. best : what would be resident without passes; None: there is no other way. visits : see
+    `visits_to_rows`.
     """
     level = unit_passes.level_of(prepared)
     if level not in visits:
@@ -267,12 +318,15 @@ def _passes(
         cost += moved * unit_passes.BYTE + len(windows) * unit_passes.PASS
         if cost < cheapest:
             cheapest, found = cost, windows
-    each = unit_passes.READ * (1 if best.all_offsets else 2)
-    row = each + 4 * unit_passes.BYTE * sizes
-    row[best.first : best.last] = 0.0
-    stay = sum(float((often * row).sum()) for often in all_visits.values())
-    if cheapest > GAIN * (stay + len(prepared.roots) * each):
+    if not found:
         return -1, split, ()
+    if best is not None:
+        each = unit_passes.READ * (1 if best.all_offsets else 2)
+        row = each + 4 * unit_passes.BYTE * sizes
+        row[best.first : best.last] = 0.0
+        stay = sum(float((often * row).sum()) for often in all_visits.values())
+        if cheapest > GAIN * (stay + len(prepared.roots) * each):
+            return -1, split, ()
     ends = _ends(prepared, view, found).tolist()
     fitting = (w if w.rows else replace(w, last=w.first, end=w.start) for w in found)
     return level, split, tuple(Pass(*p) for p in zip([0, *ends], ends, fitting, strict=False))

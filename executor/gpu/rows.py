@@ -23,7 +23,7 @@ from gdb.storage.graph.adjacency import U32
 from ..nest.tables import Written
 from ..plan.embeddings import Deliver, Embeddings, Wanted
 from ..plan.plan import Twin
-from ..work.scheduler import Watch, helpers_of_all
+from ..work.scheduler import Budget, Watch, helpers_of_all
 from . import compiler, layout, memory, render
 from .memory import Block, DeviceArray, Event, HostArray
 from .residency import Room
@@ -31,6 +31,7 @@ from .residency import Room
 OUTS = 2  # buffers on the device: one is written while the other is copied
 BLOCKS = 4  # page-locked ones on the host: one is copied to while others are read
 LEAST_PART, MOST_PART = 1 << 16, 1 << 20  # rows that are handed over at once, where there are more
+SHARE = 4  # of the host's memory that is left at most this part is for buffers
 _GRID = 1 << 12  # blocks of a kernel that strides over rows
 
 _Part: TypeAlias = "tuple[_Load, int, int]"  # the rows [start, stop) of a load
@@ -336,3 +337,13 @@ def look_up(vids: int, rows: int, pick: Pick, ordinal: int, out: DeviceArray) ->
     grid = min(-(-rows // layout.BLOCK_THREADS), _GRID)
     arguments = (np.int64(vids), np.int64(rows), ids, out)
     compiler.generic(ordinal, render.LOOK_UP)((grid,), (layout.BLOCK_THREADS,), arguments)
+
+
+def on_host(written: Written, budget: Budget, capacity: int, blocks: int) -> int:
+    """Rows of one of so many page-locked blocks, at most `capacity`, accounted for."""
+    if budget.limit is not None:
+        most = (budget.limit - budget.used) // SHARE // blocks
+        most = 1 << max(most, 1).bit_length() - 1
+        capacity = max(min(capacity, most // max(written.row_bytes, 1)), 1)
+    budget.take(blocks * capacity * written.row_bytes, "rows on their way from the GPU")
+    return capacity

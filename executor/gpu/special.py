@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.base import waiting
+from gdb.base import usage, waiting
 from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 
@@ -153,6 +153,27 @@ def is_worth(stage: Stage) -> bool:
     ):
         return True
     return spent > WORTH * (1 << max(stage.tables.loops - SOON, 0))
+
+
+def function_of(kernel: Kernel | None, *, needed: bool) -> Function | None:
+    """A kernel's function, where it is there. needed : it is waited for.
+
+    Raises
+    ------
+    DeviceError : it is needed, and cannot be compiled; the log says why.
+    Cancelled, QueryTimeout : the query of this thread is to go no further.
+    """
+    if kernel is None:
+        return None
+    while needed and not waiting.happens(kernel.done, time.monotonic() + LOADING):
+        usage.pulse()
+    found = kernel.function
+    if needed and found is None:
+        raise DeviceError(
+            "The query's own GPU kernel, without which it needs more host memory, cannot be compiled.",
+            'Raise memory=, or use device="cpu".',
+        )
+    return found
 
 
 def kernel_of(stage: Stage) -> Kernel:

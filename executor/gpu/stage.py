@@ -25,6 +25,7 @@ from . import (
     local,
     matrices,
     memory,
+    own_arrays,
     pairs,
     placing,
     render,
@@ -107,7 +108,7 @@ class Stage:
         self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
-        self.notes = PassNotes(self.job)
+        self.notes = PassNotes(self.job, needed=prepared.streamed)
         self.rows = self.total = 0
         self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
@@ -198,7 +199,7 @@ class Stage:
         self.shape(each - RESERVED)
         before = budget.used, room.used
         self.requested = room.requested
-        self.own = placing.Own(budget, room)
+        self.own = own_arrays.Own(budget, room)
         self.graph = placing.Placed(prepared, self.ordinal, budget, room)
         most = self.graph_room(room)
         views = self.graph.place(min(most, self._evicted(room, most)))
@@ -298,7 +299,7 @@ class Stage:
 
     def _marks(
         self, place: Job, count: int, dtype: type[np.generic], what: str
-    ) -> placing.Shared | None:
+    ) -> own_arrays.Shared | None:
         """An array that kernels mark; None for no elements."""
         if not count:
             return None
@@ -467,9 +468,9 @@ class Stage:
     def function(self, *, begins: bool = False) -> Function:
         """The kernel to launch: the stage's own where it has one, which is compiled once it is worth it, and where the
         generic one was not quicker. begins : a run begins with this launch."""
-        if self.special is None and special.is_worth(self):
+        if self.special is None and (self.notes.needed or special.is_worth(self)):
             self.special = special.kernel_of(self)
-        own = self.special.function if self.special is not None else None
+        own = special.function_of(self.special, needed=self.notes.needed)
         own = self.race.own(own, begins=begins, whole=self.notes.keeps_rows)
         if begins:
             self._with_own = own is not None

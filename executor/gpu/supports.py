@@ -21,8 +21,9 @@ from . import compiler, device, layout, memory, render
 from .layout import Job, Sum
 from .local import LocalGraph
 from .memory import DeviceArray
+from .own_arrays import Own, Shared
 from .pass_chain import PassChain
-from .placing import Own, Placed, Shared
+from .placing import Placed
 from .residency import Room
 
 LEAST = 5e-4  # seconds that the other way takes at least; a count that is shorter would be kept up by what is added

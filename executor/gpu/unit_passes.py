@@ -20,7 +20,7 @@ from gdb.storage.graph.adjacency import I64, Adjacency
 
 from ..nest.nest import Kind, VertexLevel
 from ..nest.prepare import Prepared
-from ..nest.vid_ranges import bindable
+from ..nest.vid_ranges import bindable, reads
 from . import layout, local
 from .units import cut_level, is_pushed
 
@@ -51,6 +51,14 @@ def keeps_rows(prepared: Prepared) -> bool:
     """Whether passes keep rows of bits of local graphs, which a last one counts."""
     known = local.find(prepared)
     return known is not None and not known.only_edges and known.in_passes
+
+
+def reads_no_other_rows(prepared: Prepared) -> bool:
+    """Whether passes read nothing but the rows of roots, and those of the vids that the level is bound to."""
+    level = level_of(prepared)
+    if level < 0:
+        return False
+    return keeps_rows(prepared) or all(reader in (0, level) for _, reader, _ in reads(prepared))
 
 
 def local_bytes(sizes: I64) -> I64:

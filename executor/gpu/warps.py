@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 
 from ..work.scheduler import Budget
-from . import device, layout, memory, placing, residency
+from . import device, layout, memory, own_arrays, residency
 from .layout import Job
 from .memory import DeviceArray, HostArray
 from .residency import Room
@@ -32,7 +32,7 @@ class Warps:
         self._near = {Job.TASKS: task, Job.STATES: state}
         self._grown = {Job.SCRATCH: max(scratch, 1), Job.BUFFERS: buffer}
         self.number, self.far = 0, False
-        self._own: dict[Job, placing.Shared] = {}
+        self._own: dict[Job, own_arrays.Shared] = {}
         self._arena: DeviceArray | None = None
 
     def add_windows(self, longest: int) -> int:
@@ -53,7 +53,7 @@ class Warps:
         blocks = device.multiprocessors(self._ordinal) * layout.BLOCKS_PER_MULTIPROCESSOR
         return blocks * IN_BLOCK
 
-    def place(self, units: int, budget: Budget, room: Room, own: placing.Own) -> None:
+    def place(self, units: int, budget: Budget, room: Room, own: own_arrays.Own) -> None:
         """As many warps as the device holds at once, if there are so many units (those of other devices count: warps
         split what they have) and memory for them; at least one. Where not even one has room, what grows with the graph
         is in page-locked memory for all.

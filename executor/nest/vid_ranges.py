@@ -8,7 +8,8 @@ rows, which fit. What the nest finds is the union, and what it counts the sum, o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 
 import numpy as np
 
@@ -161,12 +162,24 @@ def columns_bytes(prepared: Prepared, found: Reads) -> int:
 
 def marks_of(prepared: Prepared, found: Reads, room: int) -> list[int]:
     """Where passes begin and end so that the blocks of each have room, beside `columns_bytes`."""
-    marks, used = [0], 0
-    for begin in range(0, prepared.vids, _VIDS):
-        end = min(begin + _VIDS, prepared.vids)
-        total = np.cumsum(_sizes(prepared, found, (begin, end)))
+    ends = [*range(0, prepared.vids, _VIDS), prepared.vids]
+    return cut_by_size(
+        (_sizes(prepared, found, vids) for vids in pairwise(ends)), room, MOST_PASSES
+    )
+
+
+def cut_by_size(sizes: Iterable[I64], room: int, most: int) -> list[int]:
+    """Where ranges of items begin and end, each as long as the sum of its sizes is at most `room`; an item that is
+    larger is a range of its own. More than `most` ranges are not looked for.
+
+    sizes : of the items, in pieces, i64[items].
+    """
+    marks, used, begin = [0], 0, 0
+    for piece in sizes:
+        end = begin + len(piece)
+        total = np.cumsum(piece)
         at = 0
-        while len(marks) <= MOST_PASSES + 1:
+        while len(marks) <= most + 1:
             before = int(total[at - 1]) if at else 0
             fit = int(np.searchsorted(total, before + room - used, side="right"))
             if begin + fit >= end:
@@ -177,7 +190,8 @@ def marks_of(prepared: Prepared, found: Reads, room: int) -> list[int]:
             used = 0
             if begin + at >= end:
                 break
-    return marks if marks[-1] == prepared.vids else [*marks, prepared.vids]
+        begin = end
+    return marks if marks[-1] == begin else [*marks, begin]
 
 
 def _sizes(prepared: Prepared, found: Reads, vids: tuple[int, int]) -> I64:

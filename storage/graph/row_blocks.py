@@ -22,6 +22,7 @@ from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_ahead
 from .adjacency import I64, Adjacency
 from .row_loops import at_of, lower_bound
 
+_ALL = (0, 1 << 32)  # vids
 BLOCK = "blocks of rows"  # what memory is for
 _ROWS = 1 << 18  # rows between two looks at whether the query goes on
 _READ = 1 << 20  # neighbours that are requested from the disk at once
@@ -187,6 +188,31 @@ def block(
         neighbours=near[: int(offsets[-1])],
         max_degree=longest,
     )
+
+
+def below(view: Adjacency) -> Adjacency:
+    """The view with nothing in its rows but the neighbours below their own vids; a row may be empty. Its arrays are the
+    graph's: where a query's budget has no room for them, they lie in temporary files.
+
+    Cost: the view is read twice, in order. Raises as `block`.
+    """
+    offsets = placed(view.rows + 1, np.int64, GRAPH, usage.room(), most=GRAPH_SHARE)
+    for begin in range(0, view.rows, _ROWS):
+        rows = begin, min(begin + _ROWS, view.rows)
+        part = offsets[begin + 1 : rows[1] + 1]
+        np.cumsum(sizes_of(view, Side.BELOW, rows), out=part)
+        part += offsets[begin]
+    near = placed(int(offsets[-1]), np.uint32, GRAPH, usage.room(), most=GRAPH_SHARE)
+
+    def fill(rows: tuple[int, int]) -> int:
+        first, length, row = view.intervals_of(*rows)
+        index = at_of(first), at_of(length), at_of(row), len(first)
+        whole = *index, at_of(view.offsets), at_of(view.neighbours), *_ALL, int(Side.BELOW)
+        # the ends of rows are written once more, as they are
+        return _copy(*whole, at_of(offsets) + 8 * rows[0], at_of(near), int(offsets[rows[0]]))
+
+    longest = max(waiting.within_budget(fill, _in_order(view, 0, view.rows)), default=0)
+    return replace(view, offsets=offsets, neighbours=near, max_degree=longest)
 
 
 def _in_order(view: Adjacency, begin: int, end: int) -> Iterator[tuple[int, int]]:

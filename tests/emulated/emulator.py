@@ -21,7 +21,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from gdb.executor.gpu import arenas, compiler, device, memory, pinned, placing, render, special
+from gdb.executor.gpu import (
+    arenas,
+    compiler,
+    device,
+    memory,
+    own_arrays,
+    pinned,
+    placing,
+    render,
+    special,
+)
 from tests.support.compiler_results import kept
 
 HERE = Path(__file__).parent
@@ -234,7 +244,7 @@ def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0
         patch.setattr(device, "on", lambda ordinal: nullcontext())
         patch.setattr(compiler, "generic", _generic)
         patch.setattr(device.PRESENCE, "trim", lambda ordinal: None)
-        for where in (pinned, placing):
+        for where in (own_arrays, pinned, placing):
             patch.setattr(where, "Block", Block)
         patch.setattr(pinned, "CACHE", pinned.LockedCopies())
         patch.setattr(compiler.Call, "launch", _launch)

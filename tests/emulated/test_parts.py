@@ -56,6 +56,12 @@ ROOMS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No stage is streamed here (`test_streamed.py`)."""
+    monkeypatch.setattr(residency, "streamed", lambda prepared, room: None)
+
+
 def watch() -> Watch:
     return Watch(None, None, None)
 
@@ -109,11 +115,11 @@ def test_no_part_has_more_views_than_a_kernel_takes(monkeypatch: pytest.MonkeyPa
     prepared = staged(clique(4), SUBGRAPHS, hubs())
     room = int(0.45 * residency.view_bytes(prepared.views[0], split=True))
     monkeypatch.setattr(residency, "MOST", room)
-    blocks = len(parts._passes(prepared, Budget(room), room))
+    blocks = len(parts._passes(prepared, room, room))
     monkeypatch.setattr(layout, "MAX_VIEWS", len(prepared.views) + blocks)
-    assert len(parts._passes(prepared, Budget(room), room)) == blocks == 3
+    assert len(parts._passes(prepared, room, room)) == blocks == 3
     monkeypatch.setattr(layout, "MAX_VIEWS", len(prepared.views) + blocks - 1)
-    assert parts._passes(prepared, Budget(room), room) == []
+    assert parts._passes(prepared, room, room) == []
 
 
 def test_a_budget_with_room_has_one_part(made: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -133,8 +139,9 @@ def test_rows_and_values(pattern: str, made: list[int], monkeypatch: pytest.Monk
     plan = planner.plan(question(PATTERNS[pattern], DIFFERENT_NODES), graph, counting=False)
     prepared = prepare(plan, graph)
     half = residency.view_bytes(prepared.views[0], split=prepared.restricted) // 2
+    locked = residency.locked_bytes(prepared, residency.split_views(prepared, half))
     found = list[tuple[object, object]]()
-    for most, memory in ((sys.maxsize, None), (half, parts.locked_bytes(prepared, half) - 1)):
+    for most, memory in ((sys.maxsize, None), (half, locked - 1)):
         monkeypatch.setattr(residency, "MOST", most)
         with emulated(worth=1e9):
             rows = bag(rows_on_gpu(prepared, watch(), Budget(memory), 20))
@@ -191,8 +198,8 @@ def test_random_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done > 40
 
 
-def random_pattern(draw: random.Random, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Under how many of three budgets it was counted."""
+def random_stage(draw: random.Random) -> tuple[Prepared, SmallGraph]:
+    """A pattern on a graph of two types, which must stay."""
     kinds = ["R", "S"]
     # no relationships beside one another, which only their ids would distinguish
     ends = {tuple(draw.sample(range(40), 2)) for _ in range(300)}
@@ -214,7 +221,12 @@ def random_pattern(draw: random.Random, monkeypatch: pytest.MonkeyPatch) -> int:
         ),
         draw.choice([SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS]),
     )
-    prepared = prepare(planner.plan(query, graph, counting=True), graph)
+    return prepare(planner.plan(query, graph, counting=True), graph), graph
+
+
+def random_pattern(draw: random.Random, monkeypatch: pytest.MonkeyPatch) -> int:
+    """Under how many of three budgets it was counted."""
+    prepared, _graph = random_stage(draw)
     known, done = on_the_cpu(prepared), 0
     views = {id(view): view for view in prepared.views}.values()
     whole = sum(residency.view_bytes(view, split=prepared.restricted) for view in views)
@@ -237,8 +249,9 @@ def test_two_devices_share_the_memory(made: list[int], monkeypatch: pytest.Monke
     monkeypatch.setattr(residency, "MOST", room)
     known, budget, total = on_the_cpu(prepared), Budget(room), 0
     with emulated(worth=1e9):
+        several = parts.find(prepared, budget, room, 2)
         for share in (Share(0, 0, 2), Share(0, 1, 2)):
-            for part, account in parts.parts_of(prepared, share, budget, room):
+            for part, account in parts.parts_of(prepared, several, 0, budget):
                 on = watch(), account, launch.room_on(0, None), share, NO_COLUMNS
                 stage = launch._placed(part, *on)
                 launch._run(stage, on[0], None)

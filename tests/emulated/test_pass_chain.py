@@ -21,7 +21,7 @@ class Run:
     """Sends passes, and says how long they took."""
 
     def __init__(self) -> None:
-        turns = [Turn(k, k, k + 1, np.zeros((1, 1), np.int64), []) for k in range(PASSES)]
+        turns = [Turn(k, k, k + 1, np.zeros((1, 1), np.int64), [], []) for k in range(PASSES)]
         headers = memory.empty((PASSES, layout.HEADER_WORDS), np.uint64)
         self.chain = PassChain(turns, headers, memory.empty((PASSES, 1), np.uint32))
         self.numbers = np.zeros(len(Job) + 1, np.int64)
@@ -84,7 +84,9 @@ def test_the_largest_parts_of_a_graph_come_first_and_last(
     """So that every run finds one of them on the device, whichever way it goes."""
     room, device = np.zeros(10, np.uint8), np.zeros(10, np.uint8)
     turns = [
-        Turn(k, k, k + 1, np.zeros((1, 1), np.int64), [(device.ctypes.data, room.ctypes.data, n)])
+        Turn(
+            k, k, k + 1, np.zeros((1, 1), np.int64), [(device.ctypes.data, room.ctypes.data, n)], []
+        )
         for k, n in enumerate(sizes)
     ]
     ordered = ends_last(turns)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from gdb import planner
+from gdb.base.usage import Usage
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import memory, orientation, residency, unit_passes
@@ -20,6 +21,7 @@ from gdb.query_graph import SUBGRAPHS, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import replace
 from gdb.run import options
 from gdb.storage.format.direction import Direction
+from gdb.storage.graph import row_blocks
 from gdb.storage.graph.row_blocks import Side, sizes_of
 from tests.support.small_graph import SmallGraph
 
@@ -68,13 +70,27 @@ def test_lower_sides() -> None:
     graph = SmallGraph([()] * 60, [("U", a, b) for a, b in sorted(pairs)], frozenset("U"))
     view = graph.adjacency(("U",), Direction.ANY)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(orientation, "_BLOCK", 50)  # several blocks
+        patch.setattr(row_blocks, "_READ", 50)  # several blocks
         degrees, side = sizes_of(view, Side.BELOW), orientation.lower_side(view)
     assert len(side.neighbours) == len(pairs) == degrees.sum()
     for vid in range(60):
         row = view.neighbours_of(vid)
         assert side.neighbours_of(vid).tolist() == row[row < vid].tolist()
+    assert side.max_degree == degrees.max()
     assert orientation.lower_side(view) is side
+
+
+def test_lower_sides_lie_in_files_where_a_budget_has_no_room() -> None:
+    rng = np.random.default_rng(5)
+    pairs = {tuple(sorted(p)) for p in rng.integers(0, 3000, (90_000, 2)).tolist() if p[0] != p[1]}
+    graph = SmallGraph([()] * 3000, [("U", a, b) for a, b in sorted(pairs)], frozenset("U"))
+    view = graph.adjacency(("U",), Direction.ANY)
+    with Usage(100_000) as usage:
+        side = row_blocks.below(view)
+    assert sum(usage.budget.filed.values()) >= side.neighbours.nbytes
+    for vid in range(0, 3000, 7):
+        row = view.neighbours_of(vid)
+        assert side.neighbours_of(vid).tolist() == row[row < vid].tolist()
 
 
 SHAPES = {

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from gdb.executor.gpu import arenas, device, memory
-from gdb.executor.gpu.placing import Own
+from gdb.executor.gpu.own_arrays import Own
 from gdb.executor.gpu.residency import Room
 from gdb.executor.gpu.warps import Warps
 from gdb.executor.work.scheduler import Budget

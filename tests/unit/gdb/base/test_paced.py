@@ -13,7 +13,7 @@ import pytest
 
 import gdb
 from gdb.base import usage, waiting
-from gdb.executor.gpu import memory, orientation, pinned
+from gdb.executor.gpu import memory, pinned
 from gdb.storage.disk import arrays, checksum
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph import degree_loops, row_blocks, section_checks
@@ -31,7 +31,7 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(section_checks, "MANY_ROWS", 10)
     monkeypatch.setattr(row_blocks, "_ROWS", 100)
     monkeypatch.setattr(degree_loops, "_PART", 1000)
-    monkeypatch.setattr(orientation, "_BLOCK", 1000)
+    monkeypatch.setattr(row_blocks, "_READ", 1000)
     monkeypatch.setattr(pinned, "PIECE", 1000)
     monkeypatch.setattr(pinned, "LARGE", 10)
 
@@ -102,7 +102,7 @@ def works(store: Path) -> Iterator[tuple[str, Callable[[], object]]]:
     yield "read a store", lambda: view_of(store)
     yield "split", lambda: row_blocks._made_split(view)
     yield "number by degree", lambda: view_of(store, renumbered=True)
-    yield "lower side", lambda: orientation._side(view)
+    yield "lower side", lambda: row_blocks.below(view)
     yield "page-locked", lambda: pinned.fill(block(data.nbytes), data)
     yield "a pool", lambda: list(_mapped(range(9)))
 
