@@ -49,7 +49,7 @@ class First:
 def measured(
     store: Path, text: str, memory: int, device: str, most: int, timeout: float, cold: bool
 ) -> First:
-    """Query a store in a process of its own. memory : 0 for no bound. most : bytes of the graph in device memory; cold :
+    """Query a store in a process of its own. memory : 0 for no bound. most : bytes of the graph on the device; cold :
     not from the page cache."""
     options: dict[str, Any] = {"device": device, "memory": memory or None, "timeout": timeout}
     with gdb.connect() as db:

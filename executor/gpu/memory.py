@@ -215,7 +215,7 @@ class LockedBlocks:
 
     def take(self, size: int) -> Block:
         """A block of at least `size` bytes: the next power of two, or of seven between that and the one before."""
-        step = max(1 << max(size - 1, 1).bit_length() - 4, _LEAST_LOCKED)
+        step = max(1 << max((size - 1).bit_length() - 4, 0), _LEAST_LOCKED)
         size = max(-(-size // step) * step, _LEAST_LOCKED)
         with self._lock:
             waiting = self._waiting.get(size)

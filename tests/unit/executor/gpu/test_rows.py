@@ -243,3 +243,10 @@ def test_blocks_beyond_the_most_are_let_go(monkeypatch: pytest.MonkeyPatch) -> N
     assert locked.bytes == 8192
     assert locked.take(8192) is blocks[0]
     assert locked.bytes == 0
+
+
+@pytest.mark.parametrize("size", [0, 1, 4096, 4097, 70_000, 1 << 20, (1 << 20) + 1, 23_456_789])
+def test_a_block_is_little_larger_than_what_is_requested(size: int) -> None:
+    found = memory.LockedBlocks().take(size).size
+    assert size <= found <= max(size * 9 // 8, size + 4096)
+    assert size == 0 or size & (size - 1) or found == max(size, 4096)
