@@ -199,6 +199,13 @@ class Block:
         return np.ndarray(shape, dtype, self._memory, offset)
 
 
+def locked_bytes(size: int) -> int:
+    """How large a page-locked block of at least `size` bytes is: the next power of two, or of seven sizes between that
+    and the one before."""
+    step = max(1 << max((size - 1).bit_length() - 4, 0), _LEAST_LOCKED)
+    return max(-(-size // step) * step, _LEAST_LOCKED)
+
+
 class LockedBlocks:
     """Unused page-locked blocks, kept because making one takes as long as filling it several times."""
 
@@ -214,9 +221,8 @@ class LockedBlocks:
         self._waiting, self.bytes = {}, 0
 
     def take(self, size: int) -> Block:
-        """A block of at least `size` bytes: the next power of two, or of seven between that and the one before."""
-        step = max(1 << max((size - 1).bit_length() - 4, 0), _LEAST_LOCKED)
-        size = max(-(-size // step) * step, _LEAST_LOCKED)
+        """A block of at least `size` bytes, of `locked_bytes` of them."""
+        size = locked_bytes(size)
         with self._lock:
             waiting = self._waiting.get(size)
             if waiting:

@@ -13,20 +13,20 @@ from .residency import Room
 
 
 class Borrowed:
-    """Page-locked memory of one stage, which others have when that is gone."""
+    """Page-locked memory of one stage, which others have when that is gone; accounted for as `what`."""
 
-    def __init__(self, size: int, budget: Budget) -> None:
-        block = self._block = memory.LOCKED.take(size)
-        budget.take(block.size, "the rows of its roots in page-locked memory")
+    def __init__(self, size: int, budget: Budget, what: str) -> None:
+        budget.take(memory.locked_bytes(size), what)
+        self.block = memory.LOCKED.take(size)
         self._used = 0
-        weakref.finalize(self, memory.LOCKED.give, block).atexit = False
+        weakref.finalize(self, memory.LOCKED.give, self.block).atexit = False
 
     def put(self, array: HostArray) -> int:
         """Address of a copy of an array, behind what was put before; first those of larger items."""
         at = self._used
-        pinned.fill(self._block, array, at)
+        pinned.fill(self.block, array, at)
         self._used += array.nbytes
-        return self._block.address + at
+        return self.block.address + at
 
 
 class Own:
@@ -35,7 +35,7 @@ class Own:
 
     def __init__(self, budget: Budget, room: Room) -> None:
         self._budget, self._room = budget, room
-        self.kept: list[DeviceArray | Block] = []
+        self.kept: list[DeviceArray | Borrowed] = []
         self.moved_bytes = self.device_bytes = 0
 
     def put(self, array: HostArray, what: str) -> int:
@@ -46,9 +46,7 @@ class Own:
             copy = pinned.upload(array)
             self.kept.append(copy)
             return copy.data.ptr
-        block = self._block(array.nbytes, what)
-        pinned.fill(block, array)
-        return block.address
+        return self._borrow(array.nbytes, what).put(array)
 
     def zeros(self, count: int, dtype: type[np.generic], what: str) -> Shared:
         """An array that kernels write; its content is whatever lay there."""
@@ -62,7 +60,7 @@ class Own:
 
     def locked(self, size: int, what: str) -> Shared:
         """The same in page-locked memory."""
-        block = self._block(size, what)
+        block = self._borrow(size, what).block
         return Shared(block.address, size, None, block)
 
     def _most(self) -> int:
@@ -73,11 +71,10 @@ class Own:
         self._room.take(size, what)
         self.device_bytes += size
 
-    def _block(self, size: int, what: str) -> Block:
-        self._budget.take(size, f"{what} in page-locked memory")
-        block = Block(max(size, 1))
-        self.kept.append(block)
-        return block
+    def _borrow(self, size: int, what: str) -> Borrowed:
+        found = Borrowed(size, self._budget, f"{what} in page-locked memory")
+        self.kept.append(found)
+        return found
 
 
 class Shared:

@@ -38,6 +38,7 @@ from ..nest.vid_ranges import (
 )
 from ..work.scheduler import Budget
 from . import layout, residency, unit_passes
+from .residency import Split
 from .units import PART
 
 _BESIDE = 16  # one part in so many of a device's room is not for blocks, and two where rows are on their way from it
@@ -45,15 +46,19 @@ _AT_ONCE = 1 << 16  # roots that are looked at at once
 _MOST_PARTS = 64
 # bytes of a root and of a work unit beside its row, and how many bytes of its local graph's rows have one of marks
 _OF_ROOT, _OF_UNIT, _OF_MARK = 32, 12, 32
-SPARED = 8  # one part in so many of what is left of a budget is held back for work units and warps
+# one part in so many of what is left of a budget is held back for work units and warps, and two where page-locked
+# blocks are larger than what lies there (`memory.locked_bytes`)
+SPARED = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a stage runs in, on each of its devices: with some of its `roots` at a time, by the first and the end; or in
-    `passes`, those of one level within those of another. Without either it runs whole."""
+    """What a stage runs in, on each of its devices: with some of its `roots` at a time, by the first and the end, and
+    passes as `streamed` says; or in `passes`, those of one level within those of another. Without either it runs whole.
+    """
 
     roots: Sequence[tuple[int, int]] = ()
+    streamed: Split | None = None
     passes: Sequence[Passes] = ()
 
 
@@ -70,9 +75,14 @@ def find(
     left = (budget.left or 0) // devices
     if residency.locked_bytes(prepared, residency.split_views(prepared, most)) <= left:
         return Parts()
-    several = devices > 1 or tallied
-    if roots := _cuts(prepared, left, most, several=several):
-        return Parts(roots)
+    streamed = residency.streamed(prepared, most)
+    # rows of bits are those of one device, for one count
+    if streamed is not None and not ((devices > 1 or tallied) and unit_passes.keeps_rows(prepared)):
+        cuts = cut_by_size(
+            _host_bytes(prepared, streamed, most), left - 2 * left // SPARED, _MOST_PARTS
+        )
+        if len(cuts) <= _MOST_PARTS + 1:
+            return Parts(list(pairwise(cuts)), streamed)
     return Parts(passes=_passes(prepared, left, most))
 
 
@@ -99,7 +109,7 @@ def _each(
 ) -> Iterator[tuple[Prepared, Budget]]:
     for roots in found.roots:
         with budget.part() as account:
-            yield _streamed(prepared, roots), account
+            yield _streamed(prepared, roots, found.streamed), account
     if found.passes:
         for part, account in _bound(prepared, found.passes, budget):
             yield _alone(part, len(prepared.views), ordinal), account
@@ -110,9 +120,8 @@ def _each(
 def describe_parts(prepared: Prepared, budget: Budget, most: int) -> list[str]:
     """What EXPLAIN says of a stage that runs in parts; nothing of another. Arguments as for `parts_of`."""
     parts = find(prepared, budget, most)
-    if parts.roots:
-        found = residency.streamed(prepared, most)
-        assert found is not None
+    if parts.streamed is not None:
+        found = parts.streamed
         return [
             f"memory: {budget.limit:,} bytes, in which it runs in {len(parts.roots):,} parts, "
             "each with some of its roots",
@@ -128,19 +137,7 @@ def describe_parts(prepared: Prepared, budget: Budget, most: int) -> list[str]:
     ]
 
 
-def _cuts(prepared: Prepared, left: int, most: int, *, several: bool) -> list[tuple[int, int]]:
-    """The roots of each part of a stage that is cut there, by its first and its end; none where it cannot be.
-
-    left : bytes of the host's memory. several : devices, or counts; rows of bits are for one device and one count.
-    """
-    found = residency.streamed(prepared, most)
-    if found is None or (several and unit_passes.keeps_rows(prepared)):
-        return []
-    cuts = cut_by_size(_host_bytes(prepared, found, most), left - left // SPARED, _MOST_PARTS)
-    return list(pairwise(cuts)) if len(cuts) <= _MOST_PARTS + 1 else []
-
-
-def _host_bytes(prepared: Prepared, found: residency.Split, most: int) -> Iterator[I64]:
+def _host_bytes(prepared: Prepared, found: Split, most: int) -> Iterator[I64]:
     """Bytes of the host's memory that each root takes, in pieces, i64[roots]."""
     view, roots = found.views[0], prepared.roots
     row = residency.row_bytes(split=prepared.restricted and not found.lower)
@@ -162,7 +159,7 @@ def _host_bytes(prepared: Prepared, found: residency.Split, most: int) -> Iterat
         yield size
 
 
-def _streamed(prepared: Prepared, roots: tuple[int, int]) -> Prepared:
+def _streamed(prepared: Prepared, roots: tuple[int, int], passes: Split | None) -> Prepared:
     """The part of a stage with some of its roots. Its seconds are compared with those of no other part."""
     return replace(
         between(prepared, *roots),
@@ -170,7 +167,7 @@ def _streamed(prepared: Prepared, roots: tuple[int, int]) -> Prepared:
         units={},
         runs={},
         by_edge=[None],
-        streamed=True,
+        streamed=passes,
     )
 
 

@@ -98,12 +98,8 @@ class PassChain:
             return
         if self._ring is None:
             self._ring = Ring()
-        try:
-            for to, array in turn.sends:
-                self._ring.send(to, array)
-        except BaseException:
-            memory.settle()  # what was sent before goes on meanwhile
-            raise
+        for to, array in turn.sends:
+            self._ring.send(to, array)
 
     def _header(self, k: int, field: int = 0) -> Buffer:
         """Where a counter of pass k lies."""

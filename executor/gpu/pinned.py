@@ -208,8 +208,8 @@ class Ring:
     def send(self, address: int, array: HostArray) -> None:
         """Copy a host array to memory of the device; its last blocks may still be under way. Raises as `fill`."""
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        large = flat.size >= LARGE
-        pool = waiting.Pool(READERS, thread_name_prefix="gdb-read") if large else None
+        several = flat.size > PIECE  # for less, threads take longer to start than they spare
+        pool = waiting.Pool(READERS, thread_name_prefix="gdb-read") if several else None
         with pool or nullcontext():
             for start, end in usage.paced(flat.size, PIECE):
                 k = self._at % RING

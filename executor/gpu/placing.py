@@ -119,7 +119,7 @@ class Placed:
         if self.split.lower:
             own, lower = view.offsets, self.split.views[k].offsets
             return lambda rows, after: own[rows] + lower[after] - lower[rows]
-        if self.prepared.streamed:
+        if self.prepared.streamed is not None:
             splits = split_positions(view)
             return lambda rows, _: splits[rows]
         found = self._splits[id(view)]
@@ -149,7 +149,7 @@ class Placed:
             at[ViewField.OFFSETS] = self._own(rows + 1, np.int64)
         if self.split.splits:
             at[ViewField.SPLIT] = self._own(rows, np.int64)
-        lo, hi = self._bound() if self.prepared.streamed else (0, self.prepared.vids)
+        lo, hi = self._bound() if self.prepared.streamed is not None else (0, self.prepared.vids)
         turns = (
             self._turn(views, k, one, at)
             for k, one in enumerate(several)
@@ -186,7 +186,7 @@ class Placed:
         for column, address in at.items():
             start, stop, size = ranges[column]
             row[column] = address - start * size
-            if stop > start and self.prepared.streamed:
+            if stop > start and self.prepared.streamed is not None:
                 sends.append((address, self._arrays[column][start:stop]))
             elif stop > start:
                 source = int(cold[column]) + start * size
@@ -257,7 +257,7 @@ class Placed:
 
     def _split_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
         """The columns of a view whose rows in an extent are resident."""
-        if self.prepared.streamed:
+        if self.prepared.streamed is not None:
             self._stream_rows(row, view, extent)
             return
         cold = self._locked(view.neighbours), self._locked(view.offsets)
@@ -313,7 +313,9 @@ class Placed:
         if self.prepared.restricted and not self.split.lower:
             self._arrays[ViewField.SPLIT] = split_positions(view)
             parts.insert(1, self._arrays[ViewField.SPLIT][first:last])
-        own = self._rows_of_roots = Borrowed(sum(part.nbytes for part in parts), self._budget)
+        own = self._rows_of_roots = Borrowed(
+            sum(part.nbytes for part in parts), self._budget, "the rows of its roots"
+        )
         at = [own.put(part) for part in parts]
         place = np.zeros(len(PlaceField), np.int64)
         row[ViewField.OFFSETS] = place[PlaceField.COLD_OFFSETS] = at[0] - 8 * first

@@ -198,16 +198,15 @@ def split_views(prepared: Prepared, room: int) -> Split:
 
     Raises
     ------
-    NoRoom : it is streamed, and no pass has room.
+    NoRoom : it is streamed, and its passes have no room any more.
     """
-    if prepared.streamed:
-        known = streamed(prepared, room)
-        if known is None:
+    if isinstance(prepared.streamed, Split):
+        if prepared.streamed.resident > room:
             raise NoRoom(
                 f"The query needs passes over parts of its graph, for which {room:,} bytes of GPU memory are left.",
                 'Raise gpu_memory=, end other programs on the GPU, or use device="cpu".',
             )
-        return known
+        return prepared.streamed
     room, views, restricted = min(room, MOST), tuple(prepared.views), prepared.restricted
     eids = sum({id(e): e.nbytes for e in prepared.eids if e is not None}.values())
     total = _size(views, split=restricted) + eids

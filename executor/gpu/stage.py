@@ -108,7 +108,7 @@ class Stage:
         self.written = self.tables.written(wanted)
         self.kept: list[DeviceArray] = []  # the job names them by address only
         self.job = np.zeros(len(Job), np.int64)
-        self.notes = PassNotes(self.job, needed=prepared.streamed)
+        self.notes = PassNotes(self.job, needed=prepared.streamed is not None)
         self.rows = self.total = 0
         self.accounted, self.moved_bytes = (0, 0), 0
         self.cold = False
@@ -433,11 +433,13 @@ class Stage:
             self.call.launch(function, blocks, self.shared)
 
         clock = memory.Clock()
-        sent = self.passes.send(numbers, begin)
-        clock.stop()
-        arguments = (self.headers, np.int64(sent), np.int64(block.address))
-        compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
-        memory.settle()
+        try:
+            sent = self.passes.send(numbers, begin)
+            clock.stop()
+            arguments = (self.headers, np.int64(sent), np.int64(block.address))
+            compiler.generic(self.ordinal, render.TELL)((1,), (layout.WARP_LANES,), arguments)
+        finally:
+            memory.settle()  # what was sent reads and writes page-locked memory that others have next
         counters = block.array((layout.HEADER_WORDS,), np.uint64)
         if out is not None:
             self.rows = min(int(counters[Header.ROWS]), out.capacity)

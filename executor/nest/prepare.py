@@ -60,8 +60,8 @@ class Prepared:
     read : the arrays of the graph among all these.
     blocks : how many of the views, the last, are blocks of others (`gdb.executor.nest.vid_ranges`).
     by_edge : once that was looked for, the stage as a sum over edges, or None (`gdb.executor.nest.by_edge`).
-    streamed : on a GPU nothing but the rows of its roots is in page-locked memory; passes copy the others from the
-        graph's own arrays (`gdb.executor.gpu.parts`).
+    streamed : on a GPU nothing but the rows of its roots is in page-locked memory; passes, which this describes, copy
+        the others from the graph's own arrays (`gdb.executor.gpu.parts`). None of any other stage.
     """
 
     plan: Plan
@@ -87,7 +87,7 @@ class Prepared:
     read: tuple[usage.Sized | None, ...] = ()
     blocks: int = 0
     by_edge: list[ByEdge | None] = field(default_factory=list)
-    streamed: bool = False
+    streamed: object = None
 
     @property
     def bytes(self) -> int:

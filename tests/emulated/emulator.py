@@ -26,7 +26,6 @@ from gdb.executor.gpu import (
     compiler,
     device,
     memory,
-    own_arrays,
     pinned,
     placing,
     render,
@@ -244,7 +243,7 @@ def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0
         patch.setattr(device, "on", lambda ordinal: nullcontext())
         patch.setattr(compiler, "generic", _generic)
         patch.setattr(device.PRESENCE, "trim", lambda ordinal: None)
-        for where in (own_arrays, pinned, placing):
+        for where in (pinned, placing):
             patch.setattr(where, "Block", Block)
         patch.setattr(pinned, "CACHE", pinned.LockedCopies())
         patch.setattr(compiler.Call, "launch", _launch)

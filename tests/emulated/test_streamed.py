@@ -47,6 +47,11 @@ PATTERNS: dict[str, Pairs] = {
 MODES = [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS]
 
 
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_LEAST_LOCKED", 8)
+
+
 def watch() -> Watch:
     return Watch(None, None, None)
 
@@ -56,8 +61,10 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Prepared]:
     """The parts that stages were cut into."""
     found, streamed = list[Prepared](), parts._streamed
 
-    def noted(prepared: Prepared, roots: tuple[int, int]) -> Prepared:
-        found.append(streamed(prepared, roots))
+    def noted(
+        prepared: Prepared, roots: tuple[int, int], passes: residency.Split | None
+    ) -> Prepared:
+        found.append(streamed(prepared, roots, passes))
         return found[-1]
 
     monkeypatch.setattr(parts, "_streamed", noted)
@@ -99,9 +106,10 @@ def test_page_locked_memory_has_some_roots_alone(
     taken, turns = list[int](), list[int]()
     borrowed, send = own_arrays.Borrowed.__init__, pass_chain.PassChain.__init__
 
-    def noted(self: own_arrays.Borrowed, size: int, budget: Budget) -> None:
-        taken.append(size)
-        borrowed(self, size, budget)
+    def noted(self: own_arrays.Borrowed, size: int, budget: Budget, what: str) -> None:
+        if what == "the rows of its roots":
+            taken.append(size)
+        borrowed(self, size, budget, what)
 
     def chained(self: pass_chain.PassChain, those: Sequence[Turn], *rest: DeviceArray) -> None:
         turns.append(len(those))
@@ -207,11 +215,14 @@ def test_a_kernel_that_is_needed_and_cannot_be_made(monkeypatch: pytest.MonkeyPa
             launch.counts([prepared], watch(), Budget(sizes(prepared, 0.4)))
 
 
-def test_room_that_is_gone_when_it_is_placed(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_room_that_is_gone_when_it_is_placed() -> None:
     prepared = staged(clique(3), SUBGRAPHS, hubs(400))
-    monkeypatch.setattr(residency, "MOST", 10)
+    found = residency.streamed(prepared, sizes(prepared, 0.1))
+    assert found is not None
+    stage = replace(prepared, streamed=found)
+    assert residency.split_views(stage, found.resident) is found
     with pytest.raises(residency.NoRoom, match="passes over parts of its graph"):
-        residency.split_views(replace(prepared, streamed=True), sys.maxsize)
+        residency.split_views(stage, found.resident - 1)
 
 
 def test_it_stops_between_two_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
