@@ -2,7 +2,8 @@
 
     python -m benchmarks.scale.out_of_core [--graph rmat10m ...] [--device cuda|cpu] [--budgets 1 4 16 64]
         [--pattern triangle ...] [--runs 3] [--timeout 60] [--limit 400] [--group]
-        [--disk [--host 4] [--gpu-part 16] | --first-answer | --labelled [--walks 4] [--part 16]] [--save]
+        [--disk [--host 4] [--gpu-part 16] [--stores plain packed] | --first-answer |
+        --labelled [--walks 4] [--part 16]] [--save]
 
 On a GPU the budget bounds the bytes of the graph that lie in device memory: the rest is in page-locked memory of the
 host. On the CPU it is `memory=`, which bounds what a query holds beside the mapped graph (`out_of_core_cpu.py`); on
@@ -202,6 +203,8 @@ def main(words: list[str] | None = None) -> int:
     add("--part", type=int, default=16, help="of what these read may be in memory (default: 16)")
     add("--host", type=int, default=4, help="with --disk memory= is this part of the store")
     add("--gpu-part", type=int, default=16, help="and this part of the view may be on the GPU")
+    kinds = ["plain", "packed"]
+    add("--stores", nargs="+", default=kinds, choices=kinds, help="with --disk only such stores")
     arguments = parser.parse_args(words)
     shapes = {name: PATTERNS[name] for name in arguments.pattern}
     missing = None if arguments.device == "cpu" else device.absence()

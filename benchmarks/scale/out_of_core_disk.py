@@ -111,7 +111,8 @@ def report(arguments: argparse.Namespace, shapes: Shapes) -> Iterator[tuple[Repo
         folder = arguments.folder or Path(temporary)
         for name in arguments.graph:
             plain, view = out_of_core_cpu.stored(name, folder)
-            for kind, store in (("plain", plain), ("packed", _packed(plain))):
+            for kind in arguments.stores:
+                store = _packed(plain) if kind == "packed" else plain
                 sizes = page_cache.size(store) // arguments.host, view // arguments.gpu_part
                 for pattern, pairs in shapes.items():
                     if time.perf_counter() > end:

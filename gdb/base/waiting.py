@@ -35,6 +35,7 @@ _CALLS = 8  # at once: a signal handler may commit while the main thread waits f
 _SLOW = 0.01  # seconds of a call that was to be quick
 _WARY = 100
 AHEAD = 4  # items in work for each core
+BOUNDED = 4  # items that are worked on at once under a budget; of a disk they keep several reads under way
 _LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
 
 
@@ -189,9 +190,11 @@ class _Helping(threading.local):
 _helping = _Helping()
 
 
-def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """The results of some work on all cores, in the order of the items; few are there at a time. One item is done in
-    this thread, and so are all where it does a part of such work itself.
+def in_order(
+    work: Callable[[Item], T], items: Iterable[Item], most: int | None = None
+) -> Iterator[T]:
+    """The results of some work on all cores, or as many as `most`, in the order of the items; few are there at a time.
+    One item is done in this thread, and so are all where it does a part of such work itself.
 
     Raises
     ------
@@ -202,20 +205,21 @@ def in_order(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
     if len(some) < 2 or _helping.now:
         yield from map(work, chain(some, following))
         return
-    with Pool(cores(), initializer=setattr, initargs=(_helping, "now", True)) as pool:
+    workers = min(cores(), most or cores())
+    with Pool(workers, initializer=setattr, initargs=(_helping, "now", True)) as pool:
         ahead = [pool.submit(work, item) for item in some]
         for item in following:
             ahead.append(pool.submit(work, item))
-            if len(ahead) >= AHEAD * cores():
+            if len(ahead) >= AHEAD * workers:
                 yield result(ahead.pop(0), usage.pulse)
         while ahead:
             yield result(ahead.pop(0), usage.pulse)
 
 
 def within_budget(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """As `in_order`, but one item after the other where the query of this thread has a budget: it bounds what is read
-    at once."""
-    return map(work, items) if usage.room() else in_order(work, items)
+    """As `in_order`, but with few items at once where the query of this thread has a budget: it bounds what is read at
+    once."""
+    return in_order(work, items, BOUNDED if usage.room() else None)
 
 
 def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None = None) -> T:

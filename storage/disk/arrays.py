@@ -71,8 +71,8 @@ def joined(arrays: list[npt.NDArray[Item]], dtype: type[Item]) -> npt.NDArray[It
 def filled(
     count: int, dtype: type[Item], make: Callable[[int, int], npt.NDArray[Item]]
 ) -> npt.NDArray[Item]:
-    """An array that is made piece by piece, each small enough for a core's cache; on all cores, unless a budget bounds
-    what is read at once. make : the items [begin, end), where what comes before does not matter."""
+    """An array that is made piece by piece, each small enough for a core's cache; on all cores, or few where a
+    budget bounds what is read at once. make : the items [begin, end), where what comes before does not matter."""
     found = unset(count, dtype)
 
     def fill(piece: tuple[int, int]) -> None:

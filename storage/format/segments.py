@@ -134,7 +134,7 @@ class Segments:
 
     def several(self, numbers: Sequence[int], work: Callable[[SegmentFile, int], T]) -> list[T]:
         """The results of some work with files, by their numbers, which are distinct, while their bytes are at hand; on
-        all cores, unless a budget bounds what is read at once.
+        all cores, or few where a budget bounds what is read at once.
 
         Each is verified before; or, where the query of this thread waits for that at its end, later (`verify_beside`).
         Work that raises does so only of files that are verified.

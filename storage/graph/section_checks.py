@@ -256,7 +256,8 @@ INDEX: tuple[Compared[IndexIn], ...] = (
 
 
 def compare_rows(where: str, name: str, part: Part, vertex_count: int) -> None:
-    """Raise CorruptStore unless `ROWS` hold of a part; on all cores, unless a budget bounds what is read at once."""
+    """Raise CorruptStore unless `ROWS` hold of a part; on all cores, or few where a budget bounds what is read at
+    once."""
 
     def check(some: Part) -> None:
         compare(where, name, ROWS, (some, vertex_count))

@@ -87,7 +87,9 @@ def stopped_after(looks: int, work: Callable[[], object]) -> bool:
 
 def block(size: int) -> memory.Block:
     class Block:
-        def array(self, shape: tuple[int, ...], dtype: type[np.generic]) -> np.ndarray:
+        def array(
+            self, shape: tuple[int, ...], dtype: type[np.generic], offset: int = 0
+        ) -> np.ndarray:
             return np.zeros(shape, dtype)
 
     return cast(memory.Block, Block())
