@@ -30,6 +30,7 @@ HostArray = npt.NDArray[np.generic]
 Scalar = TypeVar("Scalar", bound=np.generic)
 _Key = tuple[int, int, str]  # device, host array, what was made of it ("": a copy)
 MOST_LOCKED = 512 << 20  # bytes of page-locked memory that wait for the next query
+LARGER = 4  # a block is used for what is smaller by up to one part in so many
 _LEAST_LOCKED = 4096
 
 
@@ -221,13 +222,13 @@ class LockedBlocks:
         self._waiting, self.bytes = {}, 0
 
     def take(self, size: int) -> Block:
-        """A block of at least `size` bytes, of `locked_bytes` of them."""
+        """A block of at least `size` bytes: of `locked_bytes` of them, or one that waits and is little larger."""
         size = locked_bytes(size)
         with self._lock:
-            waiting = self._waiting.get(size)
-            if waiting:
-                self.bytes -= size
-                return waiting.pop()
+            for known in sorted(self._waiting):
+                if size <= known <= size + size // LARGER and self._waiting[known]:
+                    self.bytes -= known
+                    return self._waiting[known].pop()
         return Block(size)
 
     def give(self, block: Block) -> None:

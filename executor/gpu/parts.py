@@ -20,8 +20,9 @@ import numpy as np
 
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64, Adjacency
+from gdb.storage.graph.row_blocks import rows_of_vids
 
-from ..nest.prepare import Prepared, between
+from ..nest.prepare import Prepared, between, of_roots
 from ..nest.vid_ranges import (
     MOST_PASSES,
     ROW,
@@ -53,12 +54,17 @@ SPARED = 8
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What a stage runs in, on each of its devices: with some of its `roots` at a time, by the first and the end, and
-    passes as `streamed` says; or in `passes`, those of one level within those of another. Without either it runs whole.
+    """What a stage runs in, on each of its devices.
+
+    streamed : its passes, where it runs with some of the roots of `short` at a time, by the first and the end, `roots`;
+    and for itself with those of `long`, whose lists are longer than a local graph, if there are any.
+    passes : where it does not, those of one level within those of another. Without either it runs whole.
     """
 
-    roots: Sequence[tuple[int, int]] = ()
     streamed: Split | None = None
+    short: Prepared | None = None
+    roots: Sequence[tuple[int, int]] = ()
+    long: Prepared | None = None
     passes: Sequence[Passes] = ()
 
 
@@ -73,17 +79,43 @@ def find(
     if budget.limit is None:
         return Parts()
     left = (budget.left or 0) // devices
-    if residency.locked_bytes(prepared, residency.split_views(prepared, most)) <= left:
+    if residency.locked_bytes(prepared, most) <= left:
         return Parts()
     streamed = residency.streamed(prepared, most)
     # rows of bits are those of one device, for one count
     if streamed is not None and not ((devices > 1 or tallied) and unit_passes.keeps_rows(prepared)):
-        cuts = cut_by_size(
-            _host_bytes(prepared, streamed, most), left - 2 * left // SPARED, _MOST_PARTS
-        )
-        if len(cuts) <= _MOST_PARTS + 1:
-            return Parts(list(pairwise(cuts)), streamed)
+        found = _streamed_parts(prepared, streamed, left - 2 * left // SPARED, most)
+        if found is not None:
+            return found
     return Parts(passes=_passes(prepared, left, most))
+
+
+def _streamed_parts(prepared: Prepared, streamed: Split, room: int, most: int) -> Parts | None:
+    """The parts of a stage that is cut at its roots, each in `room` bytes of the host's memory; None where there are
+    too many."""
+    long = _long_lists(prepared, streamed)
+    short = prepared
+    if len(long):
+        short = of_roots(prepared, np.delete(np.arange(len(prepared.roots)), long))
+    cuts = cut_by_size(_host_bytes(short, streamed, most), room, _MOST_PARTS)
+    if len(cuts) > _MOST_PARTS + 1:
+        return None
+    return Parts(
+        streamed, short, list(pairwise(cuts)), of_roots(prepared, long) if len(long) else None
+    )
+
+
+def _long_lists(prepared: Prepared, streamed: Split) -> I64:
+    """The places of roots whose lists are too long for a local graph, where passes keep rows of bits, i64[n]."""
+    view, roots = streamed.views[0], prepared.roots
+    if not unit_passes.keeps_rows(prepared) or view.max_degree <= layout.LOCAL_MOST:
+        return np.zeros(0, np.int64)
+    found = list[I64]()
+    for begin in range(0, len(roots), _AT_ONCE):
+        rows = view.rows_of(roots[begin : begin + _AT_ONCE])
+        lengths = view.offsets[rows + 1] - view.offsets[rows]
+        found.append(begin + np.flatnonzero(lengths > layout.LOCAL_MOST))
+    return np.concatenate(found)
 
 
 def parts_of(
@@ -107,13 +139,17 @@ def parts_of(
 def _each(
     prepared: Prepared, found: Parts, ordinal: int, budget: Budget
 ) -> Iterator[tuple[Prepared, Budget]]:
-    for roots in found.roots:
-        with budget.part() as account:
-            yield _streamed(prepared, roots, found.streamed), account
-    if found.passes:
+    if found.streamed is not None and found.short is not None:
+        for roots in found.roots:
+            with budget.part() as account:
+                yield _streamed(found.short, roots, found.streamed), account
+        if found.long is not None:
+            with budget.part() as account:
+                yield _with_long_lists(found.long, found.streamed, account), account
+    elif found.passes:
         for part, account in _bound(prepared, found.passes, budget):
             yield _alone(part, len(prepared.views), ordinal), account
-    elif not found.roots:
+    else:
         yield prepared, budget
 
 
@@ -159,7 +195,25 @@ def _host_bytes(prepared: Prepared, found: Split, most: int) -> Iterator[I64]:
         yield size
 
 
-def _streamed(prepared: Prepared, roots: tuple[int, int], passes: Split | None) -> Prepared:
+def _with_long_lists(prepared: Prepared, streamed: Split, budget: Budget) -> Prepared:
+    """A stage over the rows of its roots and of what lies in these, and nothing else of the graph: all that is bound to
+    a vertex lies in the list of the root."""
+    view = streamed.views[0]
+    ends = view.rows_of(prepared.roots)
+    lists = [view.neighbours[view.offsets[r] : view.offsets[r + 1]] for r in ends.tolist()]
+    vids = np.unique(np.concatenate([prepared.roots, *lists]))
+    rows = rows_of_vids(view, vids[view.rows_of(vids) >= 0], budget)
+    return replace(
+        prepared,
+        views=(rows,) * len(prepared.views),
+        idle={"cpu": [], "gpu": []},
+        units={},
+        runs={},
+        by_edge=[None],
+    )
+
+
+def _streamed(prepared: Prepared, roots: tuple[int, int], passes: Split) -> Prepared:
     """The part of a stage with some of its roots. Its seconds are compared with those of no other part."""
     return replace(
         between(prepared, *roots),

@@ -22,7 +22,7 @@ from gdb.storage.graph.row_blocks import Side
 from ..nest.prepare import Prepared
 from ..nest.vid_ranges import MOST_PASSES, describe_passes, reads
 from ..nest.visits import GAIN, readers, visits_to_rows
-from . import layout, orientation, unit_passes
+from . import orientation, unit_passes
 
 F64 = npt.NDArray[np.float64]
 
@@ -248,7 +248,7 @@ def _sides(prepared: Prepared) -> tuple[bool, tuple[Adjacency, ...]]:
 
 def streamed(prepared: Prepared, room: int) -> Split | None:
     """As `split_views`, of a stage that runs in passes whatever they cost, so that nothing but the rows of its roots is
-    read in place; None where that cannot be."""
+    read in place, where their lists are no longer than a local graph; None where that cannot be."""
     room = min(room, MOST)
     if any(e is not None for e in prepared.eids) or not unit_passes.reads_no_other_rows(prepared):
         return None
@@ -256,8 +256,6 @@ def streamed(prepared: Prepared, room: int) -> Split | None:
     if len({id(view) for view in views}) > 1:
         return None
     view, split = views[0], prepared.restricted and not lower
-    if unit_passes.keeps_rows(prepared) and view.max_degree > layout.LOCAL_MOST:
-        return None  # a longer list is not looked at as a local graph
     visits = visits_to_rows(prepared, 0)
     level, splits, passes = _passes(prepared, view, None, visits, room, split=split)
     if not passes or any(one.extent.rows == 0 for one in passes):
@@ -267,14 +265,20 @@ def streamed(prepared: Prepared, room: int) -> Split | None:
     return Split(views, lower, extents, resident, rest, level, splits, passes)
 
 
-def locked_bytes(prepared: Prepared, found: Split) -> int:
-    """Bytes of page-locked memory that a stage takes for its graph, of whose views so much is resident."""
-    size = sum(e.nbytes for e in {id(e): e for e in prepared.eids if e is not None}.values())
-    each = row_bytes(split=prepared.restricted and not found.lower)
-    cold = {
-        id(v): v for v, part in zip(found.views, found.extents, strict=True) if part is not None
-    }
-    return sum(v.neighbours.nbytes + each * (v.rows + 1) for v in cold.values()) + size * bool(cold)
+def locked_bytes(prepared: Prepared, room: int) -> int:
+    """Bytes of page-locked memory that a stage takes for its graph, of whose views `room` bytes may lie on the device;
+    0 where all fit there."""
+    room, split = min(room, MOST), prepared.restricted
+    eids = sum({id(e): e.nbytes for e in prepared.eids if e is not None}.values())
+    if _size(tuple(prepared.views), split=split) + eids <= room:
+        return 0
+    lower, views = _sides(prepared)
+    if lower and _size(views, split=False) <= room:
+        return 0
+    each = row_bytes(split=split and not lower)
+    return eids + sum(
+        v.neighbours.nbytes + each * (v.rows + 1) for v in {id(v): v for v in views}.values()
+    )
 
 
 def _passes(
@@ -301,11 +305,15 @@ def _passes(
         visits = {level: visits[level]}
         expected = prepared.plan.notes.estimates[level + 1 : level + 2]
         kept = min((*expected, float(len(view.neighbours))))
-    sizes, cheapest, found = np.diff(view.offsets), float("inf"), list[Extent]()
-    for all_offsets in (True, False):
-        windows = _windows(view, room, split=split, all_offsets=all_offsets)
-        if not windows:
-            continue
+    found = list[Extent]()
+    both = {all_: _windows(view, room, split=split, all_offsets=all_) for all_ in (True, False)}
+    several = [(all_offsets, windows) for all_offsets, windows in both.items() if windows]
+    if best is None and len(several) == 1:  # then it matters not what it costs
+        ((_, found),) = several
+        several = []
+    sizes = np.diff(view.offsets) if several else np.zeros(0, np.int64)
+    cheapest = float("inf")
+    for all_offsets, windows in several:
         each = unit_passes.READ * (1 if all_offsets else 2)
         row = each + 4 * unit_passes.BYTE * sizes
         later = sum(float((often * row).sum()) for k, often in visits.items() if k > level)

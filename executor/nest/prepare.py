@@ -342,7 +342,12 @@ def between(prepared: Prepared, start: int, end: int) -> Prepared:
     """The part of a stage whose roots are those from one place to another."""
     if (start, end) == (0, len(prepared.roots)):
         return prepared
-    roots, weights = prepared.roots[start:end], prepared.weights[start:end]
+    return of_roots(prepared, slice(start, end))
+
+
+def of_roots(prepared: Prepared, which: slice | I64) -> Prepared:
+    """The part of a stage that has some of its roots, by their places."""
+    roots, weights = prepared.roots[which], prepared.weights[which]
     return replace(
         prepared,
         roots=roots,

@@ -19,7 +19,7 @@ from gdb.base.once import MadeOnce
 from gdb.records import replace
 
 from ..disk.arrays import GRAPH, GRAPH_SHARE, placed, read_ahead
-from .adjacency import I64, Adjacency
+from .adjacency import I64, U32, Adjacency
 from .row_loops import at_of, lower_bound
 
 _ALL = (0, 1 << 32)  # vids
@@ -187,6 +187,27 @@ def block(
         offsets=offsets,
         neighbours=near[: int(offsets[-1])],
         max_degree=longest,
+    )
+
+
+def rows_of_vids(view: Adjacency, vids: U32, budget: Budget) -> Adjacency:
+    """The view of the rows of some vids, ascending, each of which has one. Raises as `placed`."""
+    rows = view.rows_of(vids)
+    starts, ends = view.offsets[rows], view.offsets[rows + 1]
+    offsets = placed(len(vids) + 1, np.int64, BLOCK, budget)
+    np.cumsum(ends - starts, out=offsets[1:])
+    near = placed(int(offsets[-1]), np.uint32, BLOCK, budget)
+    for k, (start, end) in enumerate(zip(starts.tolist(), ends.tolist(), strict=True)):
+        near[offsets[k] : offsets[k + 1]] = view.neighbours[start:end]
+    one_each = np.ones(len(vids), np.uint32), np.arange(len(vids), dtype=np.uint32)
+    return replace(
+        view,
+        first=vids,
+        length=one_each[0],
+        row=one_each[1],
+        offsets=offsets,
+        neighbours=near,
+        max_degree=int((ends - starts).max(initial=0)),
     )
 
 

@@ -139,7 +139,7 @@ def test_rows_and_values(pattern: str, made: list[int], monkeypatch: pytest.Monk
     plan = planner.plan(question(PATTERNS[pattern], DIFFERENT_NODES), graph, counting=False)
     prepared = prepare(plan, graph)
     half = residency.view_bytes(prepared.views[0], split=prepared.restricted) // 2
-    locked = residency.locked_bytes(prepared, residency.split_views(prepared, half))
+    locked = residency.locked_bytes(prepared, half)
     found = list[tuple[object, object]]()
     for most, memory in ((sys.maxsize, None), (half, locked - 1)):
         monkeypatch.setattr(residency, "MOST", most)

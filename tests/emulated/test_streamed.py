@@ -8,6 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from gdb.base.usage import Usage
@@ -33,7 +34,7 @@ from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import DIFFERENT_NODES, REPEATABLE_ELEMENTS, SUBGRAPHS, MatchMode
 from gdb.records import replace
 from tests.emulated.emulator import absence, emulated
-from tests.emulated.test_emulated import DIAMOND, HOUSE, hubs, long_lists, on_the_cpu, staged
+from tests.emulated.test_emulated import DIAMOND, HOUSE, hubs, on_the_cpu, staged
 from tests.support.small_graph import SmallGraph
 from tests.unit.executor.nest.test_neighbourhood import Pairs, clique
 
@@ -61,9 +62,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Prepared]:
     """The parts that stages were cut into."""
     found, streamed = list[Prepared](), parts._streamed
 
-    def noted(
-        prepared: Prepared, roots: tuple[int, int], passes: residency.Split | None
-    ) -> Prepared:
+    def noted(prepared: Prepared, roots: tuple[int, int], passes: residency.Split) -> Prepared:
         found.append(streamed(prepared, roots, passes))
         return found[-1]
 
@@ -189,21 +188,37 @@ def test_two_devices(made: list[Prepared], monkeypatch: pytest.MonkeyPatch) -> N
     assert not parts.find(four, Budget(sizes(four, 0.6)), sys.maxsize, 2).roots
 
 
-@pytest.mark.parametrize("pattern", ["house", "long lists"])
-def test_what_reads_other_rows_is_not_streamed(pattern: str) -> None:
-    prepared = (
-        staged(HOUSE, SUBGRAPHS, hubs())
-        if pattern == "house"
-        else staged(clique(4), SUBGRAPHS, long_lists())
-    )
-    assert residency.streamed(prepared, 1 << 20) is None or pattern != "house"
-    if pattern == "long lists":
-        longest = orientation.lower_side(prepared.views[0]).max_degree
-        with pytest.MonkeyPatch.context() as patch:
-            assert longest <= layout.LOCAL_MOST
-            assert residency.streamed(prepared, 1 << 20)
-            patch.setattr(layout, "LOCAL_MOST", longest - 1)
-            assert residency.streamed(prepared, 1 << 20) is None
+def test_what_reads_other_rows_is_not_streamed() -> None:
+    assert residency.streamed(staged(HOUSE, SUBGRAPHS, hubs()), 1 << 20) is None
+    assert residency.streamed(staged(clique(4), SUBGRAPHS, hubs()), 1 << 20) is not None
+
+
+@pytest.mark.parametrize("cliques", [4, 5])
+def test_lists_longer_than_a_local_graph(
+    cliques: int, made: list[Prepared], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are counted for themselves, with the rows that they need."""
+    prepared = staged(clique(cliques), SUBGRAPHS, hubs(400))
+    lower = orientation.lower_side(prepared.views[0])
+    lengths = np.sort(np.diff(lower.offsets))
+    monkeypatch.setattr(layout, "LOCAL_MOST", int(lengths[-8]))
+    monkeypatch.setattr(residency, "MOST", sizes(prepared, 0.1))
+    known, beside = on_the_cpu(prepared), list[Prepared]()
+    alone = parts._with_long_lists
+
+    def noted(stage: Prepared, streamed: residency.Split, budget: Budget) -> Prepared:
+        beside.append(alone(stage, streamed, budget))
+        return beside[-1]
+
+    monkeypatch.setattr(parts, "_with_long_lists", noted)
+    budget = Budget(sizes(prepared, 0.4))
+    with emulated(worth=1e9):
+        assert launch.counts([prepared], watch(), budget) == [known]
+    (stage,) = beside
+    assert 0 < len(stage.roots) == np.count_nonzero(lengths > lengths[-8])
+    assert len(stage.roots) + sum(len(one.roots) for one in made) == len(prepared.roots)
+    assert on_the_cpu(stage) > 0
+    assert budget.used == 0
 
 
 def test_a_kernel_that_is_needed_and_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
