@@ -297,8 +297,8 @@ class Placed:
         row[ViewField.PLACE] = self._keep(memory.upload(place)).data.ptr
 
     def _stream_rows(self, row: list[int], view: Adjacency, extent: Extent) -> None:
-        """The columns of a view of which the rows of roots are in page-locked memory, such that positions and numbers
-        of rows are those of the whole view, and others come by passes."""
+        """The columns of a view whose rows of roots are in page-locked memory, such that positions and numbers of rows
+        are those of the whole view, and whose others come by passes."""
         ends = view.rows_of(self.prepared.roots[[0, -1]])
         first, last = int(ends[0]), int(ends[-1]) + 1
         start, end = int(view.offsets[first]), int(view.offsets[last])

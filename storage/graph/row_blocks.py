@@ -191,7 +191,7 @@ def block(
 
 
 def rows_of_vids(view: Adjacency, vids: U32, budget: Budget) -> Adjacency:
-    """The view of the rows of some vids, ascending, each of which has one. Raises as `placed`."""
+    """The view of the rows of some vids, ascending; each has one. Raises as `placed`."""
     rows = view.rows_of(vids)
     starts, ends = view.offsets[rows], view.offsets[rows + 1]
     offsets = placed(len(vids) + 1, np.int64, BLOCK, budget)

@@ -79,7 +79,7 @@ def test_pages_are_dropped_and_read(clique: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_the_first_answer_of_a_process(clique: Path) -> None:
     text = TRIANGLE.cypher("isomorphisms")
-    found = out_of_core_disk.measured(clique, text, 1 << 20, "cpu", 0, cold=True)
+    found = out_of_core_disk.measured(clique, text, 1 << 20, "cpu", 0, 60.0, cold=True)
     assert found.count == 24
     assert min(found.seconds, found.again) > 0
 
