@@ -7,7 +7,7 @@ import math
 import threading
 from typing import TYPE_CHECKING
 
-from gdb.errors import GdbError
+from gdb.errors import GdbError, OutOfBudget
 from gdb.records import dataclass, field
 from gdb.storage.graph.adjacency import I64
 
@@ -89,10 +89,11 @@ class Options:
 
     def gave_up(self, plan: Plan, error: GdbError) -> bool:
         """Whether a GPU that was chosen automatically gave a run of a plan up: then this query goes on on the CPU, and
-        the plan does not come back to a GPU."""
+        the plan does not come back to a GPU, unless it was memory that this query had too little of."""
         if self.ran == "cpu" or self.device != "auto":
             return False
-        plan.runs.add(self.ran, math.inf)
+        if not isinstance(error, OutOfBudget):
+            plan.runs.add(self.ran, math.inf)
         self.device = "cpu"
         message = f"{self.ran} gave up, so the query ran on the CPU: {error}"
         self.lost = (*self.lost, message)

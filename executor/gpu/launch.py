@@ -464,7 +464,7 @@ def _placed(
                 stage = Stage(prepared, share, wanted, tallied=tallied, counted=counted)
                 stage.place(budget, room)
                 stage.enter()
-        except (DeviceFull, NoRoom) as error:
+        except (DeviceFull, OutOfBudget) as error:
             failed: GdbError = error.with_traceback(None)  # its frames hold what was allocated
         else:
             with watch.lock:
@@ -473,6 +473,8 @@ def _placed(
         again = known is not None
         del known
         budget.back_to(held)
+        if isinstance(failed, OutOfBudget) and not isinstance(failed, NoRoom):
+            raise NoRoom(failed.message, failed.cure)  # and no waiting for others helps
         if not again and not device.PRESENCE.waits_for_room(share.ordinal, watch.check):
             raise failed
         room.used = used

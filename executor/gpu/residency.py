@@ -14,7 +14,7 @@ import sys
 import numpy as np
 import numpy.typing as npt
 
-from gdb.errors import OutOfBudget, QueryError
+from gdb.errors import DeviceError, OutOfBudget, QueryError
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64, Adjacency
 from gdb.storage.graph.row_blocks import Side
@@ -43,8 +43,9 @@ WINDOWS = 256  # places at which the resident rows may begin that are compared
 LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
-class NoRoom(OutOfBudget):
-    """A query needs more than its share of what is free on a device now."""
+class NoRoom(OutOfBudget, DeviceError):
+    """A stage has no room on a device: it needs more than the query's share of what is free there now, or more of the
+    host's memory than the query has for what stays there. Where no device was named, the CPU is the cure."""
 
 
 class Room:

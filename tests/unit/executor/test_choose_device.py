@@ -16,6 +16,7 @@ from gdb.executor.cpu import launch
 from gdb.executor.cpu.workers import Worker
 from gdb.executor.gpu import device
 from gdb.executor.gpu import launch as gpu
+from gdb.executor.gpu.residency import NoRoom
 from gdb.executor.nest.prepare import Prepared, stage
 from gdb.executor.plan.plan import Plan, Runs
 from gdb.executor.run import Options
@@ -324,6 +325,21 @@ def test_and_the_cpu_again_where_it_fails(
     assert (options.ran, options.device) == ("cpu", "cpu")
     assert "cuda:0 gave up" in options.lost[0]
     assert plan.runs.last["cuda"] == math.inf
+
+
+def test_it_comes_back_where_a_query_had_too_little_memory(
+    pretended: Callable[[object], None],
+) -> None:
+    plan, options = counting(None), Options()
+
+    def count(*_: object) -> list[int]:
+        raise NoRoom("so many bytes", "Raise memory=.")
+
+    pretended(count)
+    assert run.count(plan, GRAPH, options) == reference.count(plan, GRAPH)
+    assert (options.ran, options.device) == ("cpu", "cpu")
+    assert "cuda:0 gave up" in options.lost[0]
+    assert "cuda" not in plan.runs.last
 
 
 def test_the_timeout_is_of_both(pretended: Callable[[object], None]) -> None:
