@@ -62,10 +62,16 @@ def import_beside(module: str) -> None:
 
 
 class Threads(ThreadPoolExecutor):
-    """A ThreadPoolExecutor that raises MemoryError where there is no room for another thread."""
+    """A ThreadPoolExecutor that raises MemoryError where there is no room for its first thread, and goes on with those
+    that it has where there is none for another."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """As ThreadPoolExecutor.submit."""
         if not self._idle_semaphore._value and len(self._threads) < self._max_workers:
-            look_for_room()
+            try:
+                look_for_room()
+            except MemoryError:
+                if not self._threads:
+                    raise
+                self._max_workers = len(self._threads)
         return super().submit(fn, *args, **kwargs)

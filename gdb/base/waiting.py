@@ -194,7 +194,8 @@ def in_order(
     work: Callable[[Item], T], items: Iterable[Item], most: int | None = None
 ) -> Iterator[T]:
     """The results of some work on all cores, or as many as `most`, in the order of the items; few are there at a time.
-    One item is done in this thread, and so are all where it does a part of such work itself.
+    One item is done in this thread, and so are all where it does a part of such work itself, or there is no memory for
+    another thread.
 
     Raises
     ------
@@ -207,8 +208,12 @@ def in_order(
         return
     workers = min(cores(), most or cores())
     with Pool(workers, initializer=setattr, initargs=(_helping, "now", True)) as pool:
-        ahead = [pool.submit(work, item) for item in some]
-        for item in following:
+        try:
+            ahead = [pool.submit(work, some[0])]
+        except MemoryError:
+            yield from map(work, chain(some, following))
+            return
+        for item in chain(some[1:], following):
             ahead.append(pool.submit(work, item))
             if len(ahead) >= AHEAD * workers:
                 yield result(ahead.pop(0), usage.pulse)

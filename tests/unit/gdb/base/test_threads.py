@@ -70,3 +70,31 @@ def test_what_must_be_done_is_done_without_a_thread(monkeypatch: pytest.MonkeyPa
 def test_a_thread_that_waits_takes_the_next_work() -> None:
     with waiting.Pool(2) as pool:
         assert [*pool.map(abs, range(-5, 0))] == [5, 4, 3, 2, 1]
+
+
+def test_a_pool_goes_on_with_the_threads_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def wait() -> int:
+        begun.set()
+        assert go_on.wait(60)
+        return threading.get_ident()
+
+    with waiting.Pool(4) as pool:
+        first = pool.submit(wait)
+        assert begun.wait(60)
+        monkeypatch.setattr(threads, "look_for_room", none)
+        others = [pool.submit(threading.get_ident) for _ in range(5)]
+        go_on.set()
+        assert {other.result(60) for other in others} == {first.result(60)}
+
+
+def test_work_in_order_is_done_here_where_there_is_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(waiting, "cores", lambda: 4)
+    assert threading.get_ident() not in waiting.in_order(lambda _: threading.get_ident(), range(9))
+    monkeypatch.setattr(threads, "look_for_room", none)
+    here = threading.get_ident()
+    found = waiting.in_order(lambda item: (item, threading.get_ident()), range(9))
+    assert list(found) == [(item, here) for item in range(9)]
