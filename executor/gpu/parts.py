@@ -19,7 +19,7 @@ from itertools import pairwise
 import numpy as np
 
 from gdb.records import dataclass, replace
-from gdb.storage.graph.adjacency import I64, Adjacency
+from gdb.storage.graph.adjacency import I64, U32, Adjacency
 from gdb.storage.graph.row_blocks import rows_of_vids
 
 from ..nest.prepare import Prepared, between, of_roots
@@ -43,6 +43,7 @@ from .residency import Split
 from .units import PART
 
 _BESIDE = 16  # one part in so many of a device's room is not for blocks, and two where rows are on their way from it
+LONGEST = layout.LOCAL_MOST  # list that a kernel looks at as a local graph
 _AT_ONCE = 1 << 16  # roots that are looked at at once
 _MOST_PARTS = 64
 # bytes of a root and of a work unit beside its row, and how many bytes of its local graph's rows have one of marks
@@ -57,7 +58,8 @@ class Parts:
     """What a stage runs in, on each of its devices.
 
     streamed : its passes, where it runs with some of the roots of `short` at a time, by the first and the end, `roots`;
-    and for itself with those of `long`, whose lists are longer than a local graph, if there are any.
+    and for itself with those of `long`, whose lists are longer than a local graph, if there are any: for these it reads
+    the `rows` of these vids, u32[n].
     passes : where it does not, those of one level within those of another. Without either it runs whole.
     """
 
@@ -65,6 +67,7 @@ class Parts:
     short: Prepared | None = None
     roots: Sequence[tuple[int, int]] = ()
     long: Prepared | None = None
+    rows: U32 | None = None
     passes: Sequence[Passes] = ()
 
 
@@ -92,29 +95,35 @@ def find(
 
 def _streamed_parts(prepared: Prepared, streamed: Split, room: int, most: int) -> Parts | None:
     """The parts of a stage that is cut at its roots, each in `room` bytes of the host's memory; None where there are
-    too many."""
-    long = _long_lists(prepared, streamed)
-    short = prepared
-    if len(long):
-        short = of_roots(prepared, np.delete(np.arange(len(prepared.roots)), long))
+    too many, or the rows for long lists have no room."""
+    places = _long_lists(prepared, streamed)
+    short, long, rows = prepared, None, np.zeros(0, np.uint32)
+    if len(places):
+        short = of_roots(prepared, np.delete(np.arange(len(prepared.roots)), places))
+        long = of_roots(prepared, places)
+        rows = _near(long, streamed)
+        view = streamed.views[0]
+        at = view.rows_of(rows)
+        size = 4 * int((view.offsets[at + 1] - view.offsets[at]).sum())
+        size += residency.row_bytes(split=prepared.restricted) * (len(rows) + 1)
+        if size > min(room, most, residency.MOST):
+            return None
     cuts = cut_by_size(_host_bytes(short, streamed, most), room, _MOST_PARTS)
     if len(cuts) > _MOST_PARTS + 1:
         return None
-    return Parts(
-        streamed, short, list(pairwise(cuts)), of_roots(prepared, long) if len(long) else None
-    )
+    return Parts(streamed, short, list(pairwise(cuts)), long, rows)
 
 
 def _long_lists(prepared: Prepared, streamed: Split) -> I64:
     """The places of roots whose lists are too long for a local graph, where passes keep rows of bits, i64[n]."""
     view, roots = streamed.views[0], prepared.roots
-    if not unit_passes.keeps_rows(prepared) or view.max_degree <= layout.LOCAL_MOST:
+    if not unit_passes.keeps_rows(prepared) or view.max_degree <= LONGEST:
         return np.zeros(0, np.int64)
     found = list[I64]()
     for begin in range(0, len(roots), _AT_ONCE):
         rows = view.rows_of(roots[begin : begin + _AT_ONCE])
         lengths = view.offsets[rows + 1] - view.offsets[rows]
-        found.append(begin + np.flatnonzero(lengths > layout.LOCAL_MOST))
+        found.append(begin + np.flatnonzero(lengths > LONGEST))
     return np.concatenate(found)
 
 
@@ -145,7 +154,7 @@ def _each(
                 yield _streamed(found.short, roots, found.streamed), account
         if found.long is not None:
             with budget.part() as account:
-                yield _with_long_lists(found.long, found.streamed, account), account
+                yield _with_long_lists(found.long, found, account), account
     elif found.passes:
         for part, account in _bound(prepared, found.passes, budget):
             yield _alone(part, len(prepared.views), ordinal), account
@@ -195,17 +204,24 @@ def _host_bytes(prepared: Prepared, found: Split, most: int) -> Iterator[I64]:
         yield size
 
 
-def _with_long_lists(prepared: Prepared, streamed: Split, budget: Budget) -> Prepared:
+def _near(prepared: Prepared, streamed: Split) -> U32:
+    """The vids of the roots of a stage and of what lies in their lists, as far as they have rows, u32[n] ascending."""
+    view, roots = streamed.views[0], prepared.roots
+    at = view.rows_of(roots).tolist()
+    lists = [view.neighbours[view.offsets[row] : view.offsets[row + 1]] for row in at]
+    vids = np.unique(np.concatenate([roots, *lists]))
+    return vids[view.rows_of(vids) >= 0]
+
+
+def _with_long_lists(prepared: Prepared, found: Parts, budget: Budget) -> Prepared:
     """A stage over the rows of its roots and of what lies in these, and nothing else of the graph: all that is bound to
     a vertex lies in the list of the root."""
-    view = streamed.views[0]
-    ends = view.rows_of(prepared.roots)
-    lists = [view.neighbours[view.offsets[r] : view.offsets[r + 1]] for r in ends.tolist()]
-    vids = np.unique(np.concatenate([prepared.roots, *lists]))
-    rows = rows_of_vids(view, vids[view.rows_of(vids) >= 0], budget)
+    assert found.streamed is not None
+    assert found.rows is not None
+    view = rows_of_vids(found.streamed.views[0], found.rows, budget)
     return replace(
         prepared,
-        views=(rows,) * len(prepared.views),
+        views=(view,) * len(prepared.views),
         idle={"cpu": [], "gpu": []},
         units={},
         runs={},

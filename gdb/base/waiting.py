@@ -35,7 +35,10 @@ _CALLS = 8  # at once: a signal handler may commit while the main thread waits f
 _SLOW = 0.01  # seconds of a call that was to be quick
 _WARY = 100
 AHEAD = 4  # items in work for each core
-BOUNDED = 4  # items that are worked on at once under a budget; of a disk they keep several reads under way
+BOUNDED = (
+    4  # items that are worked on at once under a budget: of a disk several reads are under way
+)
+SMALL = 16 << 20  # bytes of a budget under which it is one
 _LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
 
 
@@ -222,9 +225,12 @@ def in_order(
 
 
 def within_budget(work: Callable[[Item], T], items: Iterable[Item]) -> Iterator[T]:
-    """As `in_order`, but with few items at once where the query of this thread has a budget: it bounds what is read at
-    once."""
-    return in_order(work, items, BOUNDED if usage.room() else None)
+    """As `in_order`, but with few items at once where the query of this thread has a budget, and one after the other
+    where that is small: it bounds what is read at once, and the stacks of threads."""
+    room = usage.room()
+    if room is not None and (room.limit or 0) < SMALL:
+        return map(work, items)
+    return in_order(work, items, BOUNDED if room else None)
 
 
 def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None = None) -> T:

@@ -15,7 +15,6 @@ from gdb.base.usage import Usage
 from gdb.errors import Cancelled, DeviceError
 from gdb.executor.gpu import (
     launch,
-    layout,
     memory,
     orientation,
     own_arrays,
@@ -201,13 +200,13 @@ def test_lists_longer_than_a_local_graph(
     prepared = staged(clique(cliques), SUBGRAPHS, hubs(400))
     lower = orientation.lower_side(prepared.views[0])
     lengths = np.sort(np.diff(lower.offsets))
-    monkeypatch.setattr(layout, "LOCAL_MOST", int(lengths[-8]))
+    monkeypatch.setattr(parts, "LONGEST", int(lengths[-3]))
     monkeypatch.setattr(residency, "MOST", sizes(prepared, 0.1))
     known, beside = on_the_cpu(prepared), list[Prepared]()
     alone = parts._with_long_lists
 
-    def noted(stage: Prepared, streamed: residency.Split, budget: Budget) -> Prepared:
-        beside.append(alone(stage, streamed, budget))
+    def noted(stage: Prepared, found: parts.Parts, budget: Budget) -> Prepared:
+        beside.append(alone(stage, found, budget))
         return beside[-1]
 
     monkeypatch.setattr(parts, "_with_long_lists", noted)
@@ -215,10 +214,13 @@ def test_lists_longer_than_a_local_graph(
     with emulated(worth=1e9):
         assert launch.counts([prepared], watch(), budget) == [known]
     (stage,) = beside
-    assert 0 < len(stage.roots) == np.count_nonzero(lengths > lengths[-8])
+    assert 0 < len(stage.roots) == np.count_nonzero(lengths > lengths[-3])
     assert len(stage.roots) + sum(len(one.roots) for one in made) == len(prepared.roots)
     assert on_the_cpu(stage) > 0
     assert budget.used == 0
+    assert parts._streamed_parts(prepared, made[0].streamed, 1 << 20, 1 << 20) is not None  # type: ignore[arg-type]
+    for size in ((1 << 20, 100), (100, 1 << 20)):  # those rows must have room in both memories
+        assert parts._streamed_parts(prepared, made[0].streamed, *size) is None  # type: ignore[arg-type]
 
 
 def test_a_kernel_that_is_needed_and_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:

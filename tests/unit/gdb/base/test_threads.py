@@ -10,6 +10,7 @@ import threading
 import pytest
 
 from gdb.base import threads, waiting
+from gdb.base.usage import Usage
 
 # What the process has is used up, and then there is room for a stack and so many bytes more.
 _LITTLE = """
@@ -98,3 +99,26 @@ def test_work_in_order_is_done_here_where_there_is_no_thread(
     here = threading.get_ident()
     found = waiting.in_order(lambda item: (item, threading.get_ident()), range(9))
     assert list(found) == [(item, here) for item in range(9)]
+
+
+@pytest.mark.parametrize(("memory", "here"), [(None, False), (1 << 30, False), (1 << 20, True)])
+def test_a_small_budget_has_one_item_at_once(
+    memory: int | None, here: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(waiting, "cores", lambda: 64)
+    at_once, most, lock = 0, 0, threading.Lock()
+
+    def work(_: int) -> int:
+        nonlocal at_once, most
+        with lock:
+            at_once += 1
+            most = max(most, at_once)
+        threading.Event().wait(0.002)
+        with lock:
+            at_once -= 1
+        return threading.get_ident()
+
+    with Usage(memory):
+        found = set(waiting.within_budget(work, range(60)))
+    assert (found == {threading.get_ident()}) == here
+    assert most <= {None: 64, 1 << 30: waiting.BOUNDED, 1 << 20: 1}[memory]
