@@ -150,12 +150,9 @@ class Placed:
         if self.split.splits:
             at[ViewField.SPLIT] = self._own(rows, np.int64)
         lo, hi = self._bound() if self.prepared.streamed is not None else (0, self.prepared.vids)
-        turns = (
-            self._turn(views, k, one, at)
-            for k, one in enumerate(several)
-            if one.lo < hi and one.hi > lo
-        )
-        return ends_last(list(turns))
+        some = [k for k, one in enumerate(several) if one.lo < hi and one.hi > lo]
+        # where nothing is to be done one pass finds that out
+        return ends_last([self._turn(views, k, several[k], at) for k in some or [0]])
 
     def _bound(self) -> tuple[int, int]:
         """The range of vids that the level of the passes may be bound to, of these roots."""

@@ -137,6 +137,18 @@ def random_stage(draw: random.Random) -> tuple[Prepared, SmallGraph]:
     return staged(tuple(sorted(pairs)), mode, graph, *off), graph
 
 
+@pytest.mark.parametrize("pattern", ["triangle", "4-clique"])
+def test_a_root_below_all_others(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pass has anything to do for it."""
+    prepared = staged(PATTERNS[pattern], SUBGRAPHS, hubs(400))
+    found = residency.streamed(prepared, sizes(prepared, 0.1))
+    assert found is not None
+    alone = parts._streamed(prepared, (0, 1), found)
+    assert alone.roots.tolist() == [0]
+    with emulated(worth=1e9):
+        assert launch.counts([alone], watch(), Budget()) == [0]
+
+
 def test_random_patterns(made: list[Prepared], monkeypatch: pytest.MonkeyPatch) -> None:
     """With whole rows, and with lower sides of them."""
     whole = list[bool]()
