@@ -46,6 +46,7 @@ _BESIDE = 16  # one part in so many of a device's room is not for blocks, and tw
 LONGEST = layout.LOCAL_MOST  # list that a kernel looks at as a local graph
 _AT_ONCE = 1 << 16  # roots that are looked at at once
 _MOST_PARTS = 64
+_FEW = 8  # roots between which parts are, without a copy of the others
 # bytes of a root and of a work unit beside its row, and how many bytes of its local graph's rows have one of marks
 _OF_ROOT, _OF_UNIT, _OF_MARK = 32, 12, 32
 # one part in so many of what is left of a budget is held back for work units and warps, and two where page-locked
@@ -99,19 +100,22 @@ def _streamed_parts(prepared: Prepared, streamed: Split, room: int, most: int) -
     places = _long_lists(prepared, streamed)
     short, long, rows = prepared, None, np.zeros(0, np.uint32)
     if len(places):
-        short = of_roots(prepared, np.delete(np.arange(len(prepared.roots)), places))
         long = of_roots(prepared, places)
-        rows = _near(long, streamed)
-        view = streamed.views[0]
-        at = view.rows_of(rows)
-        size = 4 * int((view.offsets[at + 1] - view.offsets[at]).sum())
-        size += residency.row_bytes(split=prepared.restricted) * (len(rows) + 1)
-        if size > min(room, most, residency.MOST):
+        view, least = streamed.views[0], min(room, most, residency.MOST)
+        if 4 * _length(view, long.roots) > least:
             return None
+        rows = _near(long, streamed)
+        each = residency.row_bytes(split=prepared.restricted)
+        if 4 * _length(view, rows) + each * (len(rows) + 1) > least:
+            return None
+    if len(places) > _FEW:  # they would be the ends of too many parts
+        others = np.ones(len(prepared.roots), np.bool_)
+        others[places] = False
+        short, places = of_roots(prepared, others), places[:0]
     cuts = cut_by_size(_host_bytes(short, streamed, most), room, _MOST_PARTS)
-    if len(cuts) > _MOST_PARTS + 1:
-        return None
-    return Parts(streamed, short, list(pairwise(cuts)), long, rows)
+    ends = np.unique(np.concatenate([cuts, places, places + 1])).tolist()
+    ranges = [part for part in pairwise(ends) if part[0] not in places]
+    return Parts(streamed, short, ranges, long, rows) if len(ranges) <= _MOST_PARTS else None
 
 
 def _long_lists(prepared: Prepared, streamed: Split) -> I64:
@@ -185,6 +189,8 @@ def describe_parts(prepared: Prepared, budget: Budget, most: int) -> list[str]:
 def _host_bytes(prepared: Prepared, found: Split, most: int) -> Iterator[I64]:
     """Bytes of the host's memory that each root takes, in pieces, i64[roots]."""
     view, roots = found.views[0], prepared.roots
+    if not len(roots):
+        return
     row = residency.row_bytes(split=prepared.restricted and not found.lower)
     beside = _OF_ROOT * len(roots) > most // _BESIDE  # then these are not on the device
     before = int(view.rows_of(roots[:1])[0]) - 1
@@ -202,6 +208,12 @@ def _host_bytes(prepared: Prepared, found: Split, most: int) -> Iterator[I64]:
             size += _OF_ROOT + _OF_UNIT * (lengths // PART)
         before = int(rows[-1])
         yield size
+
+
+def _length(view: Adjacency, vids: U32) -> int:
+    """How many neighbours the rows of some vids have; each has a row."""
+    rows = view.rows_of(vids)
+    return int((view.offsets[rows + 1] - view.offsets[rows]).sum())
 
 
 def _near(prepared: Prepared, streamed: Split) -> U32:

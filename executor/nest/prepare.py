@@ -345,8 +345,8 @@ def between(prepared: Prepared, start: int, end: int) -> Prepared:
     return of_roots(prepared, slice(start, end))
 
 
-def of_roots(prepared: Prepared, which: slice | I64) -> Prepared:
-    """The part of a stage that has some of its roots, by their places."""
+def of_roots(prepared: Prepared, which: slice | I64 | npt.NDArray[np.bool_]) -> Prepared:
+    """The part of a stage that has some of its roots, by their places, or a mark for each."""
     roots, weights = prepared.roots[which], prepared.weights[which]
     return replace(
         prepared,

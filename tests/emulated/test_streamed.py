@@ -204,15 +204,17 @@ def test_what_reads_other_rows_is_not_streamed() -> None:
     assert residency.streamed(staged(clique(4), SUBGRAPHS, hubs()), 1 << 20) is not None
 
 
+@pytest.mark.parametrize("few", [0, 8])
 @pytest.mark.parametrize("cliques", [4, 5])
 def test_lists_longer_than_a_local_graph(
-    cliques: int, made: list[Prepared], monkeypatch: pytest.MonkeyPatch
+    cliques: int, few: int, made: list[Prepared], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They are counted for themselves, with the rows that they need."""
     prepared = staged(clique(cliques), SUBGRAPHS, hubs(400))
     lower = orientation.lower_side(prepared.views[0])
     lengths = np.sort(np.diff(lower.offsets))
     monkeypatch.setattr(parts, "LONGEST", int(lengths[-3]))
+    monkeypatch.setattr(parts, "_FEW", few)
     monkeypatch.setattr(residency, "MOST", sizes(prepared, 0.1))
     known, beside = on_the_cpu(prepared), list[Prepared]()
     alone = parts._with_long_lists
@@ -227,10 +229,16 @@ def test_lists_longer_than_a_local_graph(
         assert launch.counts([prepared], watch(), budget) == [known]
     (stage,) = beside
     assert 0 < len(stage.roots) == np.count_nonzero(lengths > lengths[-3])
-    assert len(stage.roots) + sum(len(one.roots) for one in made) == len(prepared.roots)
+    roots = [*stage.roots.tolist(), *(root for one in made for root in one.roots.tolist())]
+    assert sorted(roots) == prepared.roots.tolist()
     assert on_the_cpu(stage) > 0
     assert budget.used == 0
     assert parts._streamed_parts(prepared, made[0].streamed, 1 << 20, 1 << 20) is not None  # type: ignore[arg-type]
+    monkeypatch.setattr(parts, "LONGEST", -1)
+    every = parts._streamed_parts(prepared, made[0].streamed, 1 << 20, 1 << 20)  # type: ignore[arg-type]
+    assert every is not None
+    assert every.long is not None
+    assert (every.roots, len(every.long.roots)) == ([], len(prepared.roots))
     for size in ((1 << 20, 100), (100, 1 << 20)):  # those rows must have room in both memories
         assert parts._streamed_parts(prepared, made[0].streamed, *size) is None  # type: ignore[arg-type]
 
