@@ -234,13 +234,14 @@ def test_lists_longer_than_a_local_graph(
     assert on_the_cpu(stage) > 0
     assert budget.used == 0
     assert parts._streamed_parts(prepared, made[0].streamed, 1 << 20, 1 << 20) is not None  # type: ignore[arg-type]
+    for size in ((1 << 20, 100), (100, 1 << 20)):  # those rows must have room in both memories
+        assert parts._streamed_parts(prepared, made[0].streamed, *size) is None  # type: ignore[arg-type]
     monkeypatch.setattr(parts, "LONGEST", -1)
+    monkeypatch.setattr(residency, "MOST", sys.maxsize)
     every = parts._streamed_parts(prepared, made[0].streamed, 1 << 20, 1 << 20)  # type: ignore[arg-type]
     assert every is not None
     assert every.long is not None
     assert (every.roots, len(every.long.roots)) == ([], len(prepared.roots))
-    for size in ((1 << 20, 100), (100, 1 << 20)):  # those rows must have room in both memories
-        assert parts._streamed_parts(prepared, made[0].streamed, *size) is None  # type: ignore[arg-type]
 
 
 def test_a_kernel_that_is_needed_and_cannot_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
