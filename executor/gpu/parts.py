@@ -231,26 +231,17 @@ def _with_long_lists(prepared: Prepared, found: Parts, budget: Budget) -> Prepar
     assert found.streamed is not None
     assert found.rows is not None
     view = rows_of_vids(found.streamed.views[0], found.rows, budget)
-    return replace(
-        prepared,
-        views=(view,) * len(prepared.views),
-        idle={"cpu": [], "gpu": []},
-        units={},
-        runs={},
-        by_edge=[None],
-    )
+    return replace(_apart(prepared), views=(view,) * len(prepared.views))
 
 
 def _streamed(prepared: Prepared, roots: tuple[int, int], passes: Split) -> Prepared:
-    """The part of a stage with some of its roots. Its seconds are compared with those of no other part."""
-    return replace(
-        between(prepared, *roots),
-        idle={"cpu": [], "gpu": []},
-        units={},
-        runs={},
-        by_edge=[None],
-        streamed=passes,
-    )
+    """The part of a stage with some of its roots."""
+    return replace(_apart(between(prepared, *roots)), streamed=passes)
+
+
+def _apart(part: Prepared) -> Prepared:
+    """A part that uses nothing of another run, whose seconds count for no other, and that is no sum over edges."""
+    return replace(part, idle={"cpu": [], "gpu": []}, units={}, runs={}, by_edge=[None])
 
 
 def _passes(prepared: Prepared, left: int, most: int) -> list[Passes]:
@@ -318,14 +309,8 @@ def _alone(part: Prepared, wholes: int, ordinal: int) -> Prepared:
     """A part without the whole views, which are the first of its own, and not read. It runs once: no
     kernel is compiled for it, and it is no sum over edges."""
     views = [_without_rows(view) for view in part.views[:wholes]]
-    return replace(
-        part,
-        views=(*views, *part.views[wholes:]),
-        idle={"cpu": [], "gpu": []},
-        spent={ordinal: -math.inf},
-        runs={},
-        by_edge=[None],
-    )
+    views += part.views[wholes:]
+    return replace(_apart(part), views=tuple(views), spent={ordinal: -math.inf})
 
 
 def _without_rows(view: Adjacency) -> Adjacency:

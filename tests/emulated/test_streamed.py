@@ -29,20 +29,20 @@ from gdb.executor.gpu.placing import Turn
 from gdb.executor.gpu.stage import Share
 from gdb.executor.nest.prepare import Prepared
 from gdb.executor.plan.embeddings import NO_COLUMNS
-from gdb.executor.work.scheduler import Budget, Watch
+from gdb.executor.work.scheduler import Budget
 from gdb.query_graph import DIFFERENT_NODES, REPEATABLE_ELEMENTS, SUBGRAPHS, MatchMode
 from gdb.records import replace
+from tests.emulated import test_parts
 from tests.emulated.emulator import absence, emulated
-from tests.emulated.test_emulated import DIAMOND, HOUSE, hubs, on_the_cpu, staged
+from tests.emulated.test_emulated import HOUSE, hubs, on_the_cpu, staged
+from tests.emulated.test_parts import watch
 from tests.support.small_graph import SmallGraph
-from tests.unit.executor.nest.test_neighbourhood import Pairs, clique
+from tests.unit.executor.nest.test_neighbourhood import clique
 
 pytestmark = pytest.mark.skipif(absence() is not None, reason=str(absence()))
-PATTERNS: dict[str, Pairs] = {
-    "triangle": clique(3),
-    "4-clique": clique(4),
+PATTERNS = {
+    **{name: test_parts.PATTERNS[name] for name in ("triangle", "4-clique", "diamond")},
     "5-clique": clique(5),
-    "diamond": DIAMOND,
 }
 MODES = [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS]
 
@@ -50,10 +50,6 @@ MODES = [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS]
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "_LEAST_LOCKED", 8)
-
-
-def watch() -> Watch:
-    return Watch(None, None, None)
 
 
 @pytest.fixture
@@ -233,12 +229,14 @@ def test_lists_longer_than_a_local_graph(
     assert sorted(roots) == prepared.roots.tolist()
     assert on_the_cpu(stage) > 0
     assert budget.used == 0
-    assert parts._streamed_parts(prepared, made[0].streamed, 1 << 20, 1 << 20) is not None  # type: ignore[arg-type]
+    passes = residency.streamed(prepared, sizes(prepared, 0.1))
+    assert passes is not None
+    assert parts._streamed_parts(prepared, passes, 1 << 20, 1 << 20) is not None
     for size in ((1 << 20, 100), (100, 1 << 20)):  # those rows must have room in both memories
-        assert parts._streamed_parts(prepared, made[0].streamed, *size) is None  # type: ignore[arg-type]
+        assert parts._streamed_parts(prepared, passes, *size) is None
     monkeypatch.setattr(parts, "LONGEST", -1)
     monkeypatch.setattr(residency, "MOST", sys.maxsize)
-    every = parts._streamed_parts(prepared, made[0].streamed, 1 << 20, 1 << 20)  # type: ignore[arg-type]
+    every = parts._streamed_parts(prepared, passes, 1 << 20, 1 << 20)
     assert every is not None
     assert every.long is not None
     assert (every.roots, len(every.long.roots)) == ([], len(prepared.roots))
