@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.base.machine.cores import cores
+from gdb.base.threads import import_beside
 from gdb.errors import Cancelled
 from gdb.imports import deferred
 from gdb.records import dataclass, quick
@@ -103,6 +104,7 @@ def begin(device: str) -> None:
         from .gpu.device import begin
 
         begin(ordinals(checked_device(device))[0])
+        import_beside("gdb.executor.gpu.launch")
 
 
 def copying_ahead(device: str, direction: Direction) -> Callable[[Adjacency], None]:

@@ -189,7 +189,7 @@ def main(words: list[str] | None = None) -> int:
     parser = graphs.command_line(__doc__)
     add = parser.add_argument
     add("--graph", nargs="+", default=["rmat10m"], choices=[*rmat.SIZES, *graphs.LOADERS])
-    add("--device", default="cuda", help="cuda, cuda:N or cpu (default: cuda)")
+    add("--device", default="cuda", help="cuda, cuda:N, cpu, or auto with --disk")
     add("--budgets", nargs="+", type=int, default=[1, 4, 16, 64], help="(default: 1 4 16 64)")
     add("--pattern", nargs="+", default=list(PATTERNS), choices=list(PATTERNS))
     add("--timeout", type=float, default=60, help="seconds for a query (default: 60)")

@@ -15,16 +15,13 @@ from collections import deque
 from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future
 from contextlib import closing
-from itertools import count, pairwise
+from itertools import count
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from gdb.base import version, waiting
 from gdb.base.machine.cores import cores
 from gdb.errors import Cancelled, ClusterError, GdbError
 from gdb.records import dataclass, replace
-from gdb.storage.graph.adjacency import I64
 from gdb.storage.graph.snapshot import Snapshot
 from gdb.storage.graph.snapshot_state import State, state_of
 
@@ -176,14 +173,12 @@ class _Part:
         self.number, self.seconds = number, seconds
         self.plan, self.name = replace(plan, stages={}, runs=Runs(), terms=()), uuid.uuid4().hex
         self.weights = prepared.weights
-        self._upto = np.concatenate([[0], np.cumsum(prepared.weights)])
 
     def expected(self, roots: Range) -> float:
         """Seconds of a range."""
         start, end = roots
-        return (
-            float(self._upto[end] - self._upto[start]) / max(float(self._upto[-1]), 1.0)
-        ) * self.seconds
+        weight = self.weights.upto(end) - self.weights.upto(start)
+        return weight / max(self.weights.total, 1) * self.seconds
 
 
 def parts_of(
@@ -207,7 +202,7 @@ def ranges_of(parts: Sequence[_Part], workers: int) -> list[list[tuple[_Part, Ra
     found = [
         (part, roots)
         for part in parts
-        for roots in cut(part.weights, round(wanted * part.seconds / whole) if whole else wanted)
+        for roots in part.weights.cut(round(wanted * part.seconds / whole) if whole else wanted)
     ]
     found.sort(key=lambda one: -one[0].expected(one[1]))
     most = (1 + 1e-9) * whole / wanted
@@ -435,17 +430,6 @@ def task_of(
         *(on.device, on.threads, options.memory, options.gpu_memory, max(patience, GIVES_BACK)),
         *(version.installed_version(), channel, 0),
     )
-
-
-def cut(weights: I64, tasks: int) -> list[Range]:
-    """About so many ranges of about equal weight, at least one, and none without roots."""
-    n = len(weights)
-    tasks = max(min(tasks, n), 1)
-    total = np.cumsum(weights)
-    marks = np.arange(1, tasks) * (int(total[-1]) / tasks)
-    places = np.searchsorted(total, marks) + 1
-    ends = np.unique(np.concatenate([[0], places, [n]]).clip(0, n)).tolist()
-    return list(pairwise(ends))
 
 
 def spread(rest: tuple[Place, ...], idle: int) -> list[Place]:

@@ -11,6 +11,7 @@ set operation, four for the operation itself), so the same question always gets 
 from __future__ import annotations
 
 import numpy as np
+from numpy.random import Generator, default_rng  # here: a thread imports this module ahead
 
 from gdb.base import usage
 from gdb.records import dataclass
@@ -23,7 +24,6 @@ from .workers import Worker
 
 SECONDS_A_STEP = 1.5e-8  # on one thread, about
 CAPACITY = 1 << 12
-_PIECE = 1 << 16  # weights that are summed up at once
 AT_ONCE = 1 << 20  # steps between two looks at whether the query goes on, some 15 ms
 
 
@@ -59,15 +59,17 @@ def estimate(
     loops = prepared.tables.loops
     if loops == 0 or roots == 0:
         return Estimate(0.0, (0.0,) * loops, True, 0, 0, 0.0)
-    random = np.random.default_rng(seed)
-    drawn, whole = _drawn(prepared.weights, draws, random)
+    random = default_rng(seed)
+    weights = prepared.weights
+    places = random.integers(weights.total, size=draws).tolist()
     worker = Worker(prepared, CAPACITY, sample=True)
     steps: list[float] = []
     bound = np.zeros(loops)
     exact, walked = True, 0
-    for root in drawn.tolist():
+    for place in places:
+        root = weights.roots_within(place)
         one = _pair(worker, root, random, most // 3)
-        scale = float(whole / prepared.weights[root])
+        scale = weights.total / weights.of(root)
         steps.append((one.above + one.below * one.length) * scale)
         bound[0] += scale
         bound[1:] += one.bound[1:loops] * (one.length * scale)
@@ -77,21 +79,6 @@ def estimate(
             break
     mean = tuple((bound / len(steps)).tolist())
     return Estimate(float(np.mean(steps)), mean, exact, len(steps), walked, sum(steps) / draws)
-
-
-def _drawn(weights: I64, draws: int, random: np.random.Generator) -> tuple[I64, int]:
-    """Positions drawn in proportion to weights, i64[draws], and the sum of these. They are summed up in pieces, and
-    only in the pieces that were drawn one by one: these are few of many millions."""
-    upto = np.cumsum(np.add.reduceat(weights, np.arange(0, len(weights), _PIECE)))
-    places = random.integers(upto[-1], size=draws)
-    pieces = np.searchsorted(upto, places, side="right")
-    drawn = np.empty(draws, np.int64)
-    for piece in np.unique(pieces).tolist():
-        here, begin = pieces == piece, piece * _PIECE
-        within = np.cumsum(weights[begin : begin + _PIECE])
-        before = upto[piece] - within[-1]
-        drawn[here] = begin + np.searchsorted(within, places[here] - before, side="right")
-    return drawn, int(upto[-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +93,7 @@ class _Pair:
     whole: bool
 
 
-def _pair(worker: Worker, root: int, random: np.random.Generator, longest: int) -> _Pair:
+def _pair(worker: Worker, root: int, random: Generator, longest: int) -> _Pair:
     control, loops = worker.control, worker.prepared.tables.loops
     worker.reset()
     worker.begin(root, root + 1)

@@ -22,7 +22,7 @@ from gdb.storage.disk.arrays import placed
 from gdb.storage.graph.adjacency import I64, U32
 
 from ..walk import Conditions, Differ, Paths, Question, Steps, together
-from ..work.scheduler import helpers_of_all, units
+from ..work.scheduler import Weights, helpers_of_all, units
 from . import paths, reach, walk_memory
 from .walk_memory import MARKS
 from .workers import view_row
@@ -306,9 +306,9 @@ def _on_threads(
     """What workers make of all rows. work : makes a worker, which takes a range of rows. whole : of all at once."""
     if question.impossible:
         return []
-    weights = _weights(question)
+    weights = Weights(_weights(question))
     threads = conditions.threads or cores()
-    if whole or float(weights.sum()) < WORTH_A_THREAD:
+    if whole or weights.total < WORTH_A_THREAD:
         threads = 1
     queue = deque(units(weights, threads))
     threads = min(threads, len(queue))

@@ -39,7 +39,7 @@ def work_units(
     loops = prepared.tables.loops
     if loops == 0:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
-    sizes = np.ascontiguousarray(prepared.weights if sizes is None else sizes)
+    sizes = np.ascontiguousarray(prepared.weights.each if sizes is None else sizes)
     cuts, pushed = cut_level(prepared.tables) >= 0, is_pushed(prepared.tables)
     part = (COLD_PUSHED_PART if cold else PUSHED_PART) if pushed else PART
     if devices > 1 and not pushed:

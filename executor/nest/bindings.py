@@ -15,10 +15,11 @@ import numpy.typing as npt
 from gdb.storage.graph.adjacency import I64, U32
 
 from ..plan.source import GraphSource
+from ..work.scheduler import Weights
 from .prepare import Prepared, roots_among
 from .tables import bitset
 
-_ONE = np.ones(1, np.int64)
+_ONE = Weights(np.ones(1, np.int64))
 _FEW = 64  # members that are put into a bitset one by one
 
 
@@ -61,11 +62,11 @@ def rebind_stage(stage: Prepared, bindings: Bindings, graph: GraphSource) -> Pre
             weights, work, units = _ONE, 1, {1: [(0, 1)]}
         else:
             roots, weights = roots_among(plan, stage.views, roots)
-            work, units = int(weights.sum()), {}
+            work, units = weights.total, {}
     elif any(plan.candidates[v].count == 0 and len(vertices[v]) for v in vertices):
         # with the plan's own candidates there was nothing to begin with
         roots, weights = roots_among(plan, stage.views, plan.candidates[first].vids())
-        work, units = int(weights.sum()), {}
+        work, units = weights.total, {}
     lists = list(stage.lists)
     for place, v in enumerate(stage.tables.lists):
         if v in vertices:

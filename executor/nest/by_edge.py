@@ -114,7 +114,8 @@ def _alike(prepared: Prepared, view: int) -> bool:
     if not both or len(some.ranges) != 1:
         return False
     # else it has other candidates than the plan's, or a part of the roots
-    return len(prepared.roots) == len(adjacency.within(some.ranges)[0])
+    begin, end = adjacency.rows_between(*some.ranges[0])
+    return len(prepared.roots) == end - begin
 
 
 def _triangles(prepared: Prepared, view: int, end: Demand) -> Prepared:

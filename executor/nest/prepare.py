@@ -18,7 +18,7 @@ from gdb.storage.graph.degree_order import ranked_graph
 
 from ..plan.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
 from ..plan.source import GraphSource
-from ..work.scheduler import units
+from ..work.scheduler import CANDIDATES, Weights, units
 from . import counted_tail, passes
 from .encoding import encode
 from .nest import EdgeLevel, Level, LoopNest, Node, Order, SetOp, VertexLevel, lower
@@ -34,7 +34,6 @@ else:
     value_order = deferred("gdb.executor.nest.value_order")
 
 
-CANDIDATES = "candidates"  # what memory is for
 Ways = tuple[tuple[ViewSpec, ...], tuple[int, ...]]
 
 
@@ -47,8 +46,7 @@ class Prepared:
         those that the CPU does not read are opened when something else reads them. eids is None where no edge is bound
         through the view.
     bit_sets, lists : arrays for `tables.bit_sets` and `tables.lists`.
-    roots : what level 0 loops over, u32[r] ascending; weights : estimated work of each root,
-        i64[r]; work : their sum.
+    roots : what level 0 loops over, u32[r] ascending; weights : estimated work of each root; work : their sum.
     vids : number of data vertices.
     restricted : some list is cut at a bound vertex.
     values : of each comparison of the plan those of its left and its right side; bounds : of their differences,
@@ -73,7 +71,7 @@ class Prepared:
     bit_sets: tuple[npt.NDArray[np.uint8], ...]
     lists: tuple[U32, ...]
     roots: U32
-    weights: I64
+    weights: Weights
     work: int
     vids: int
     restricted: bool
@@ -101,10 +99,9 @@ class Prepared:
     @property
     def kept_bytes(self) -> int:
         """Bytes of memory that this stage keeps besides the graph and its values, waiting workers included."""
-        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists]
-        own += [self.roots, self.weights]
+        own: list[npt.NDArray[np.generic]] = [*self.bit_sets, *self.lists, self.roots]
         waiting = [getattr(worker, "bytes", 0) for known in self.idle.values() for worker in known]
-        return sum(array.nbytes for array in own) + sum(waiting)
+        return sum(array.nbytes for array in own) + self.weights.nbytes + sum(waiting)
 
     def leave_graph(self) -> None:
         """Hold the graph no more: from now on what the CPU reads is all that there is."""
@@ -225,7 +222,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     return Prepared(
         *(own, nest, tables, views, specs, eids, bit_sets, lists, roots, weights),
         *(
-            int(weights.sum()),
+            weights.total,
             graph.vertex_count,
             any(_cuts(x) for x in (*nest.levels, *nest.sets, *nest.tail)),
         ),
@@ -257,35 +254,50 @@ def _scanned(plan: Plan) -> list[int]:
     return [p.vertex for p in plan.every if isinstance(p, Scan)]
 
 
-def roots_of(plan: Plan, views: Sequence[Adjacency]) -> tuple[U32, I64]:
+def roots_of(plan: Plan, views: Sequence[Adjacency]) -> tuple[U32, Weights]:
     """Candidates of the first vertex that have a row in every view read from it, and their degrees
     there."""
     needed = (replace(plan, optional=()) if plan.optional else plan).order
     if any(plan.candidates[v].count == 0 for v in needed):  # nothing matches: read nothing
-        return np.zeros(0, np.uint32), np.zeros(0, np.int64)
+        return np.zeros(0, np.uint32), Weights(np.zeros(0, np.int64))
     first = needed[0]
     candidates, reads = plan.candidates[first], _from_shortest(plan, views)
     if candidates.allowed is not None or not reads:
         return roots_among(plan, views, candidates.vids())
-    roots, weights = views[reads[0]].within(candidates.ranges, 1)
-    return _present(views, reads[1:], roots, weights)
+    roots, weights = _in_ranges(views[reads[0]], candidates.ranges)
+    if len(reads) > 1:
+        return _present(views, reads[1:], roots, weights.each)
+    return filed(np.ascontiguousarray(roots), CANDIDATES, usage.room()), weights
 
 
-def roots_among(plan: Plan, views: Sequence[Adjacency], roots: U32) -> tuple[U32, I64]:
+def _in_ranges(view: Adjacency, ranges: Sequence[tuple[int, int]]) -> tuple[U32, Weights]:
+    """The vids of the rows in some ranges, ascending and disjoint, and their degrees."""
+    found = [rows for low, high in ranges if len(range(*(rows := view.rows_between(low, high))))]
+    if len(found) == 1:
+        ((begin, end),) = found
+        return view.vids(begin, end), Weights.of_rows(view.offsets[begin : end + 1])
+    roots, each = [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
+    for begin, end in found:
+        roots.append(view.vids(begin, end))
+        each.append(np.diff(view.offsets[begin : end + 1]) + 1)
+    return np.concatenate(roots), Weights(np.concatenate(each))
+
+
+def roots_among(plan: Plan, views: Sequence[Adjacency], roots: U32) -> tuple[U32, Weights]:
     """Those of some vids, u32[r] ascending, and their degrees."""
     return _present(views, _from_shortest(plan, views), roots, np.ones(roots.shape, np.int64))
 
 
 def _present(
     views: Sequence[Adjacency], reads: Sequence[int], roots: U32, weights: I64
-) -> tuple[U32, I64]:
+) -> tuple[U32, Weights]:
     """Those of some vids that have rows in views, with their degrees there added to the weights."""
     for w in reads:
         places, degrees = views[w].present(roots)
         roots, weights = roots[places], weights[places] + degrees
     room = usage.room()
     roots = np.ascontiguousarray(roots)
-    return filed(roots, CANDIDATES, room), filed(weights, CANDIDATES, room)
+    return filed(roots, CANDIDATES, room), Weights(filed(weights, CANDIDATES, room))
 
 
 def _from_shortest(plan: Plan, views: Sequence[Adjacency]) -> list[int]:
@@ -347,12 +359,12 @@ def between(prepared: Prepared, start: int, end: int) -> Prepared:
 
 def of_roots(prepared: Prepared, which: slice | I64 | npt.NDArray[np.bool_]) -> Prepared:
     """The part of a stage that has some of its roots, by their places, or a mark for each."""
-    roots, weights = prepared.roots[which], prepared.weights[which]
+    roots, weights = prepared.roots[which], prepared.weights.part(which)
     return replace(
         prepared,
         roots=roots,
         weights=weights,
-        work=int(weights.sum()),
+        work=weights.total,
         lists=tuple(roots if one is prepared.roots else one for one in prepared.lists),
         idle={"cpu": prepared.idle["cpu"], "gpu": []},
         units={},

@@ -16,7 +16,7 @@ import numpy as np
 from gdb.base.budget import Budget
 from gdb.records import dataclass, replace
 from gdb.storage.graph.adjacency import I64, Adjacency
-from gdb.storage.graph.row_blocks import Side, block, rows_between, size_of, sizes_of
+from gdb.storage.graph.row_blocks import Side, block, size_of, sizes_of
 
 from ..table_fields import NodeField
 from .encoding import encode
@@ -201,12 +201,12 @@ def _sizes(prepared: Prepared, found: Reads, vids: tuple[int, int]) -> I64:
     whole += [(_across(prepared, k), side.across, 0) for k, side in found.columns.items()]
     for view, side, each in whole:
         present = view.rows_of(np.arange(*vids, dtype=np.uint32)) >= 0
-        sizes[present] += each + 4 * sizes_of(view, side, rows_between(view, vids))
+        sizes[present] += each + 4 * sizes_of(view, side, view.rows_between(*vids))
     return sizes
 
 
 def _rows(view: Adjacency, vids: tuple[int, int], side: Side, budget: Budget) -> Adjacency:
-    rows = rows_between(view, vids)
+    rows = view.rows_between(*vids)
     return block(view, rows, _ALL, size_of(view, side, rows), budget, side)
 
 
@@ -214,7 +214,7 @@ def _columns(
     prepared: Prepared, k: int, vids: tuple[int, int], side: Side, budget: Budget
 ) -> Adjacency:
     view, other = prepared.views[k], _across(prepared, k)
-    size = size_of(other, side.across, rows_between(other, vids))
+    size = size_of(other, side.across, other.rows_between(*vids))
     return block(view, (0, view.rows), vids, size, budget, side)
 
 

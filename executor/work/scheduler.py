@@ -13,9 +13,10 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from gdb.base import usage, waiting
 from gdb.base.budget import Budget as Budget
@@ -23,28 +24,127 @@ from gdb.base.once import PerProcess
 from gdb.base.threads import Threads
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.records import dataclass, field
+from gdb.storage.disk.arrays import filed, filled
 from gdb.storage.graph.adjacency import I64
-from gdb.storage.graph.ascending import distinct
 
 if TYPE_CHECKING:
     from .place import Place
 
 _helpers = PerProcess(lambda: Threads(os.cpu_count() or 1, thread_name_prefix="gdb"))
 UNITS_PER_WORKER = 64
+CANDIDATES = "candidates"  # what memory is for
+_PIECE = 1 << 16  # weights that are summed up at once
 LEAST_WEIGHT = 4096  # of a unit: to take one costs as much as some hundred neighbours
 
 
-def units(weights: I64, workers: int) -> list[tuple[int, int]]:
+class Weights:
+    """The weights of a stage's roots, each at least 1: how many neighbours one has in the views read from it, + 1.
+
+    Of roots that are the vertices of rows one after another they follow from where the rows begin, so that no number is
+    made for each of them until one is needed: of many millions that takes longer than to draw some.
+    """
+
+    __slots__ = ("_each", "_ends", "_offsets")
+
+    def __init__(self, each: I64 | None, offsets: I64 | None = None) -> None:
+        self._each, self._offsets = each, offsets
+        self._ends: I64 | None = None
+
+    @staticmethod
+    def of_rows(offsets: I64) -> Weights:
+        """Of the vertices of rows, by where these begin and the last ends, i64[rows + 1]."""
+        return Weights(None, offsets)
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1 if self._offsets is not None else len(self.each)
+
+    @property
+    def total(self) -> int:
+        """Their sum."""
+        return self.upto(len(self))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of memory that they have of their own."""
+        return 0 if self._each is None else self._each.nbytes
+
+    @property
+    def each(self) -> I64:
+        """Of every root, i64[roots]; made once, within the budget of this thread's query."""
+        if self._each is None:
+            offsets = cast("I64", self._offsets)
+
+            def lengths(begin: int, end: int) -> I64:
+                found: I64 = offsets[begin + 1 : end + 1] - offsets[begin:end]
+                found += 1
+                return found
+
+            self._each = filed(filled(len(self), np.int64, lengths), CANDIDATES, usage.room())
+        return self._each
+
+    def of(self, root: int) -> int:
+        """That of one root."""
+        return self.upto(root + 1) - self.upto(root)
+
+    def upto(self, root: int) -> int:
+        """The sum of those before a root."""
+        if self._offsets is not None:
+            return int(self._offsets[root] - self._offsets[0]) + root
+        piece = root // _PIECE
+        return int(self._piece_ends()[piece] + self.each[piece * _PIECE : root].sum())
+
+    def roots_within(self, weight: float, *, less: bool = False) -> int:
+        """How many of the first roots have a sum of at most `weight`, or `less`."""
+        if self._offsets is None:
+            side: Literal["left", "right"] = "left" if less else "right"
+            ends = self._piece_ends()
+            piece = int(np.searchsorted(ends[1:], weight, side))
+            if piece == len(ends) - 1:
+                return len(self)
+            sums = np.cumsum(self.each[piece * _PIECE : (piece + 1) * _PIECE])
+            return piece * _PIECE + int(np.searchsorted(sums, weight - ends[piece], side))
+        low, high = 0, len(self)
+        while low < high:
+            middle = (low + high) // 2
+            upto = self.upto(middle + 1)
+            if upto < weight or (upto == weight and not less):
+                low = middle + 1
+            else:
+                high = middle
+        return low
+
+    def cut(self, parts: int) -> list[tuple[int, int]]:
+        """About so many ranges of roots of about equal weight, [begin, end) each, none of them empty; at least one,
+        where there are roots."""
+        n, parts = len(self), max(parts, 1)
+        each = self.total / parts
+        marks = (self.roots_within(k * each, less=True) + 1 for k in range(1, parts))
+        ends = sorted({0, *(min(mark, n) for mark in marks), n})
+        return [*pairwise(ends)]
+
+    def part(self, which: slice | I64 | npt.NDArray[np.bool_]) -> Weights:
+        """Of some of the roots, by their places, or a mark for each."""
+        if self._offsets is not None and isinstance(which, slice):
+            begin, end, step = which.indices(len(self))
+            if step == 1 and begin < end:
+                return Weights.of_rows(self._offsets[begin : end + 1])
+        return Weights(self.each[which])
+
+    def _piece_ends(self) -> I64:
+        """The sums before each piece and at the end, i64[pieces + 1]. They are summed up in pieces, and only in the
+        pieces that are looked at one by one: these are few of many millions."""
+        if self._ends is None:
+            begins = np.arange(0, len(self.each), _PIECE)
+            sums = np.add.reduceat(self.each, begins) if len(begins) else begins
+            self._ends = np.concatenate([np.zeros(1, np.int64), np.cumsum(sums)])
+        return self._ends
+
+
+def units(weights: Weights, workers: int) -> list[tuple[int, int]]:
     """Cut a first loop into half-open ranges of about equal estimated work, at least one root each;
     one worker shares with no other."""
-    n = len(weights)
-    if n == 0 or workers == 1:
-        return [(0, n)] if n else []
-    total = np.cumsum(weights)
-    wanted = max(1, min(n, workers * UNITS_PER_WORKER, int(total[-1]) // LEAST_WEIGHT))
-    marks = np.arange(1, wanted) * (int(total[-1]) / wanted)
-    cuts = np.concatenate([[0], np.searchsorted(total, marks) + 1, [n]]).clip(0, n)
-    return [*pairwise(distinct(cuts).tolist())]
+    at_most = min(workers * UNITS_PER_WORKER, weights.total // LEAST_WEIGHT)
+    return weights.cut(1 if workers == 1 else min(at_most, len(weights)))
 
 
 def helpers_of_all() -> Threads:

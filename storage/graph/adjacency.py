@@ -8,7 +8,6 @@ index (geneva-tpds §4.1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -139,25 +138,23 @@ class Adjacency:
             rows = vids[places] + np.repeat(self.row.astype(np.int64) - self.first, counts)
         return places, self.offsets[rows + 1] - self.offsets[rows]
 
-    def within(self, ranges: Sequence[tuple[int, int]], more: int = 0) -> tuple[U32, I64]:
-        """The vids of the rows in some ranges, ascending and disjoint, u32[n] ascending, and their degrees, i64[n].
-        more : is added to each degree."""
-        vids, found, degrees = self.vids(), [np.zeros(0, np.uint32)], [np.zeros(0, np.int64)]
-        for low, high in ranges:
-            begin, end = np.searchsorted(vids, (low, high)).tolist()
-            found.append(vids[begin:end])
-            degrees.append(_lengths(self.offsets[begin : end + 1], more))
-        whole = [some for some in zip(found, degrees, strict=True) if len(some[0])]
-        if len(whole) == 1:
-            return whole[0]
-        return np.concatenate(found), np.concatenate(degrees)
+    def rows_between(self, low: int, high: int) -> tuple[int, int]:
+        """The rows of the vids in [low, high): the first, and the one behind the last."""
+        return self._rows_below(low), self._rows_below(high)
 
-    def vids(self) -> U32:
-        """The vid of every row, u32[rows] ascending."""
-        if not self.first.shape[0]:
+    def _rows_below(self, vid: int) -> int:
+        k = int(self.first.searchsorted(vid)) - 1
+        return (
+            int(self.row[k]) + min(vid - int(self.first[k]), int(self.length[k])) if k >= 0 else 0
+        )
+
+    def vids(self, begin: int = 0, end: int | None = None) -> U32:
+        """The vid of every row, or of the rows [begin, end), u32[rows] ascending."""
+        end = self.rows if end is None else end
+        if begin >= end:
             return np.zeros(0, np.uint32)
-        both = zip(self.first.tolist(), self.length.tolist(), strict=True)
-        runs = [np.arange(f, f + n, dtype=np.uint32) for f, n in both]
+        first, length, _ = self.intervals_of(begin, end)
+        runs = [_ascending(*run) for run in zip(first.tolist(), length.tolist(), strict=True)]
         return np.concatenate(runs) if len(runs) > 1 else runs[0]
 
     def intervals_of(self, begin: int, end: int) -> tuple[U32, U32, U32]:
@@ -176,14 +173,10 @@ class Adjacency:
         return self.neighbours[self.offsets[row] : self.offsets[row + 1]]
 
 
-def _lengths(offsets: I64, more: int) -> I64:
-    """The lengths of rows between offsets, i64[rows + 1], + more; many on all cores."""
+def _ascending(first: int, count: int) -> U32:
+    """So many vids from the first on; many on all cores."""
 
-    def lengths(begin: int, end: int) -> I64:
-        found: I64 = offsets[begin + 1 : end + 1] - offsets[begin:end]
-        if more:
-            found += more
-        return found
+    def vids(begin: int, end: int) -> U32:
+        return np.arange(first + begin, first + end, dtype=np.uint32)
 
-    rows = len(offsets) - 1
-    return lengths(0, rows) if rows < LEAST else filled(rows, np.int64, lengths)
+    return vids(0, count) if count < LEAST else filled(count, np.uint32, vids)

@@ -114,19 +114,6 @@ def _made_split(view: Adjacency) -> I64:
 _splits = MadeOnce(_made_split)  # workers hold its address, so there must never be two
 
 
-def rows_between(view: Adjacency, vids: tuple[int, int]) -> tuple[int, int]:
-    """The rows of the vids in a range, the last exclusive."""
-    low, high = (_rows_below(view, vid) for vid in vids)
-    return low, high
-
-
-def _rows_below(view: Adjacency, vid: int) -> int:
-    k = int(np.searchsorted(view.first, vid)) - 1
-    if k < 0:
-        return 0
-    return int(view.row[k]) + min(vid - int(view.first[k]), int(view.length[k]))
-
-
 def sizes_of(view: Adjacency, side: Side, rows: tuple[int, int] | None = None) -> I64:
     """How many neighbours of each of some rows, or all, are on a side, i64[rows]; ABOVE counts its own vid as well."""
     starts, ends = _bounds(view, side, rows or (0, view.rows))

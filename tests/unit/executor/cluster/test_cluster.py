@@ -13,14 +13,12 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import gdb
 from gdb import Cluster, ClusterError, planner
 from gdb.base import version
 from gdb.executor.cluster import cluster, task
-from gdb.executor.cluster.cluster import cut
 from gdb.executor.cluster.task import Answer, Task, work
 from gdb.executor.plan.plan import Plan
 from gdb.records import replace
@@ -293,14 +291,6 @@ def test_a_timeout_ends_it(store: Path) -> None:
 
 
 # ---- parts ----------------------------------------------------------------------------------------------------
-
-
-def test_ranges_have_about_equal_weights() -> None:
-    weights = np.random.default_rng(1).integers(1, 100, 1000)
-    found = cut(weights, 10)
-    assert sorted(k for a, b in found for k in range(a, b)) == list(range(1000))
-    sums = [int(weights[a:b].sum()) for a, b in found]
-    assert max(sums) < 2 * min(sums)
 
 
 @pytest.fixture

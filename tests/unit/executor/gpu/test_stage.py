@@ -54,13 +54,13 @@ def test_the_units_of_a_hub_are_many() -> None:
         made = prepared(pairs)
         assert (units.cut_node(made.tables) >= 0) == (made.tables.loops == 1)
         parts = np.diff(units.work_units(made)[1])
-        assert parts.max() == -(-int(made.weights.max()) // units.PART) > 1
+        assert parts.max() == -(-int(made.weights.each.max()) // units.PART) > 1
 
 
 def test_devices_share_smaller_units(monkeypatch: pytest.MonkeyPatch) -> None:
     """And fewer, where they would be very many."""
     made = prepared(CLIQUE)
-    most = int(made.weights.max())
+    most = int(made.weights.each.max())
     shared, _ = units.work_units(made, devices=2)
     assert np.bincount(shared).max() == -(-most // units.SHARED_PART)
     assert len(shared) <= units.at_most(made, 2)
