@@ -17,7 +17,6 @@ import math
 import sys
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -107,11 +106,14 @@ def begin(device: str) -> None:
         import_beside("gdb.executor.gpu.launch")
 
 
-def copying_ahead(device: str, direction: Direction) -> Callable[[Adjacency], None]:
-    """What copies an adjacency of a direction, and no other, to the GPUs that a query names while it is planned."""
-    from .gpu.ahead import copy_ahead  # here: only where there is a GPU
+def copying_ahead(device: str, direction: Direction, edges: int) -> Callable[[Adjacency], None]:
+    """What copies an adjacency of a direction, and no other, to the GPUs that a query names while it is planned.
 
-    return partial(copy_ahead, ordinals(checked_device(device)), direction)
+    edges : of the graph.
+    """
+    from .gpu import ahead  # here: only where there is a GPU
+
+    return ahead.copying_ahead(ordinals(checked_device(device)), direction, edges)
 
 
 def choose(

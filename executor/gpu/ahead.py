@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from importlib.util import find_spec
@@ -15,6 +16,25 @@ from . import device, memory, pinned, residency
 
 LEAST = 64 << 20  # bytes that take so long, 5 ms, that they are worth a thread and its locks
 PART = 2  # of what is free on a device at most this part is filled ahead
+
+
+def copying_ahead(
+    ordinals: tuple[int, ...], direction: Direction, edges: int
+) -> Callable[[Adjacency], None]:
+    """What begins to copy an adjacency of a direction to devices, and nothing else. edges : of the graph; where they
+    are many, page-locked memory for it is made while they are read, unless some waits."""
+    if 4 * edges >= LEAST and not memory.LOCKED.bytes and find_spec("cupy") is not None:
+        with suppress(MemoryError):  # no room for a thread
+            work = threading.Thread(
+                target=_lock, args=(ordinals[0],), name="gdb-ahead", daemon=True
+            )
+            threads.start(work)
+    return partial(copy_ahead, ordinals, direction)
+
+
+def _lock(ordinal: int) -> None:
+    with suppress(Exception), device.on(ordinal):
+        pinned.Ring().give()
 
 
 def copy_ahead(ordinals: tuple[int, ...], direction: Direction, adjacency: Adjacency) -> None:

@@ -97,26 +97,37 @@ def copy_between(to: int, source: int, size: int) -> None:
 
 def to_device(to: int, source: int, size: int) -> Event:
     """Begin to copy bytes of page-locked memory to the current device, in its stream; the event of their end."""
-    from cupy.cuda import runtime
-
-    return _begin_copy(to, source, size, runtime.memcpyHostToDevice)
+    return Link().to_device(to, source, size)
 
 
-def to_host(to: int, source: int, size: int) -> Event:
-    """As `to_device`, from the current device to page-locked memory."""
-    from cupy.cuda import runtime
+class Link:
+    """The current device, its stream and its link to the host, for any thread."""
 
-    return _begin_copy(to, source, size, runtime.memcpyDeviceToHost)
+    def __init__(self) -> None:
+        from cupy import cuda
 
+        self._ordinal, self._stream = cuda.Device().id, cuda.get_current_stream()
 
-def _begin_copy(to: int, source: int, size: int, kind: int) -> Event:
-    from cupy import cuda
+    def to_device(self, to: int, source: int, size: int) -> Event:
+        """Begin to copy bytes of page-locked memory to the device; the event of their end."""
+        from cupy.cuda import runtime
 
-    stream = cuda.get_current_stream()
-    cuda.runtime.memcpyAsync(to, source, size, kind, stream.ptr)
-    copied: Event = cuda.Event(block=True, disable_timing=True)
-    copied.record(stream)
-    return copied
+        return self._begin(to, source, size, runtime.memcpyHostToDevice)
+
+    def to_host(self, to: int, source: int, size: int) -> Event:
+        """As `to_device`, from the device to page-locked memory."""
+        from cupy.cuda import runtime
+
+        return self._begin(to, source, size, runtime.memcpyDeviceToHost)
+
+    def _begin(self, to: int, source: int, size: int, kind: int) -> Event:
+        from cupy import cuda
+
+        with cuda.Device(self._ordinal):  # of this thread
+            cuda.runtime.memcpyAsync(to, source, size, kind, self._stream.ptr)
+            copied: Event = cuda.Event(block=True, disable_timing=True)
+            copied.record(self._stream)
+        return copied
 
 
 def settle() -> None:

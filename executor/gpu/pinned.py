@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import weakref
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
 
 import numpy as np
@@ -24,8 +25,10 @@ from . import memory
 from .memory import Block, DeviceArray, HostArray, Scalar
 
 READERS = 4  # threads that fill page-locked memory
-PIECE = 16 << 20  # bytes of a block of the ring through which arrays go to a device,
-RING = 2  # and blocks of it: one is filled while the other is copied
+PIECE = 16 << 20  # bytes that they fill at once
+BLOCK = 4 << 20  # bytes of a block of the ring through which arrays go to a device,
+BLOCKS = 8  # and blocks of it: some are filled while others are copied
+SEVERAL = 2  # blocks up to which one thread fills them: for less, others take longer to start than they spare
 LARGE = 4 << 20  # bytes from which an array goes through the ring
 SHARE = 4  # of the machine's memory at most this part is kept locked
 
@@ -158,26 +161,8 @@ def download(array: DeviceArray, dtype: type[Scalar]) -> npt.NDArray[Scalar]:
     if array.nbytes < LARGE:
         return memory.download(array).view(dtype)
     found = unset(array.nbytes // np.dtype(dtype).itemsize, dtype)
-    flat, ring = found.view(np.uint8), [memory.LOCKED.take(PIECE) for _ in range(RING)]
-    pieces = [(begin, min(begin + PIECE, flat.size)) for begin in range(0, flat.size, PIECE)]
-
-    def begin(k: int) -> memory.Event:
-        start, end = pieces[k]
-        return memory.to_host(ring[k % RING].address, array.data.ptr + start, end - start)
-
-    try:
-        with waiting.Pool(READERS, thread_name_prefix="gdb-read") as pool:
-            coming = [begin(k) for k in range(min(RING, len(pieces)))]
-            for k, (start, end) in enumerate(pieces):
-                usage.pulse()
-                coming[k].synchronize()
-                _fill(pool, flat[start:end], ring[k % RING].array((end - start,), np.uint8))
-                if k + RING < len(pieces):
-                    coming.append(begin(k + RING))
-    finally:
-        memory.settle()  # nothing is copied to the blocks any more
-    for block in ring:
-        memory.LOCKED.give(block)
+    with _through_ring() as ring:
+        ring.fetch(array.data.ptr, found)
     return found
 
 
@@ -187,44 +172,75 @@ def upload(array: HostArray) -> DeviceArray:
     if array.nbytes < LARGE:
         return memory.upload(array)
     copy = memory.empty(array.shape, array.dtype.type)
-    ring = Ring()
-    try:
+    with _through_ring() as ring:
         ring.send(copy.data.ptr, array)
-    finally:
-        memory.settle()  # nothing is copied from the blocks any more
-    ring.give()
     return copy
 
 
+@contextmanager
+def _through_ring() -> Iterator[Ring]:
+    """A ring, until nothing of it is under way any more."""
+    ring = Ring()
+    try:
+        yield ring
+    finally:
+        memory.settle()
+    ring.give()
+
+
 class Ring:
-    """Page-locked blocks through which host arrays go to the current device, in its stream: one is filled while the
-    other is copied, and while what was sent before runs."""
+    """Page-locked blocks through which arrays go between the host and the current device, in its stream: some are
+    filled while others are copied, and while what was sent before runs. Each thread fills blocks of its own."""
 
     def __init__(self) -> None:
-        self._blocks = [memory.LOCKED.take(PIECE) for _ in range(RING)]
-        self._copied: list[memory.Event | None] = [None] * RING
-        self._at = 0
+        self._link = memory.Link()
+        self._free = deque[tuple[Block, memory.Event | None]]()
+        self._free += ((memory.LOCKED.take(BLOCK), None) for _ in range(BLOCKS))
 
     def send(self, address: int, array: HostArray) -> None:
         """Copy a host array to memory of the device; its last blocks may still be under way. Raises as `fill`."""
         flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
-        several = flat.size > PIECE  # for less, threads take longer to start than they spare
-        pool = waiting.Pool(READERS, thread_name_prefix="gdb-read") if several else None
-        with pool or nullcontext():
-            for start, end in usage.paced(flat.size, PIECE):
-                k = self._at % RING
-                event, target = self._copied[k], self._blocks[k].array((end - start,), np.uint8)
-                if event is not None:
-                    event.synchronize()
-                if pool is None:
-                    np.copyto(target, flat[start:end])
-                else:
-                    _fill(pool, target, flat[start:end])
-                source = self._blocks[k].address
-                self._copied[k] = memory.to_device(address + start, source, end - start)
-                self._at += 1
+
+        def piece(begin: int, end: int) -> None:
+            block = self._next()
+            np.copyto(block.array((end - begin,), np.uint8), flat[begin:end])
+            copied = self._link.to_device(address + begin, block.address, end - begin)
+            self._free.append((block, copied))
+
+        _in_pieces(flat.size, piece)
+
+    def fetch(self, address: int, array: HostArray) -> None:
+        """Fill a host array from memory of the device. Raises as `fill`."""
+        flat = array.reshape(-1).view(np.uint8)
+
+        def piece(begin: int, end: int) -> None:
+            block = self._next()
+            self._link.to_host(block.address, address + begin, end - begin).synchronize()
+            np.copyto(flat[begin:end], block.array((end - begin,), np.uint8))
+            self._free.append((block, None))
+
+        _in_pieces(flat.size, piece)
+
+    def _next(self) -> Block:
+        """The block that was used longest ago, when nothing is copied from it any more: there are more than threads."""
+        block, copied = self._free.popleft()
+        if copied is not None:
+            copied.synchronize()
+        return block
 
     def give(self) -> None:
         """Let others have the blocks, from which nothing is copied any more."""
-        for block in self._blocks:
+        for block, _ in self._free:
             memory.LOCKED.give(block)
+
+
+def _in_pieces(size: int, piece: Callable[[int, int], None]) -> None:
+    """Do something with each piece of so many bytes, by several threads where there are many. Raises as `fill`."""
+    pieces = usage.paced(size, BLOCK)
+    if size <= SEVERAL * BLOCK:
+        for begin, end in pieces:
+            piece(begin, end)
+        return
+    with waiting.Pool(READERS, thread_name_prefix="gdb-read") as pool:
+        for _ in pool.map(piece, *zip(*pieces, strict=True)):
+            pass

@@ -36,6 +36,7 @@ from .local import LocalGraph
 ENTRY, SPLIT = "run_nest", "fill_split"
 TELL, LOOK_UP, MATRICES, MARK = "tell_counters", "look_up", "fill_matrices", "mark_passes"
 ADD_SUPPORTS, SUM_SUPPORTS = "add_supports", "sum_supports"
+COUNT_UNITS, FILL_UNITS = "count_units", "fill_units"
 OPTIONS = ("-std=c++17",)
 _COLD = "#define COLD"
 

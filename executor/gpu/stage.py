@@ -7,11 +7,9 @@ import numpy as np
 
 from gdb.errors import LimitExceeded
 from gdb.records import dataclass, replace
-from gdb.storage.disk.arrays import filled
 from gdb.storage.graph.adjacency import I64
 
 from ..nest.by_edge import ByEdge
-from ..nest.nest import Kind
 from ..nest.prepare import Prepared
 from ..nest.tables import Tables
 from ..plan.embeddings import Wanted
@@ -33,6 +31,7 @@ from . import (
     scratch,
     special,
     supports,
+    unit_placing,
 )
 from .compiler import Call, Function
 from .layout import Header, Job
@@ -41,7 +40,7 @@ from .pass_chain import PassChain
 from .pass_notes import PassNotes
 from .residency import Room
 from .rows import Out
-from .units import at_most, cut_level, cut_node, run_of, share_units, work_units
+from .units import at_most, cut_node, run_of, share_units
 from .warps import IN_BLOCK, Warps
 
 DRAWS = 16  # a warp draws work about so often; each time it draws several units where there are more, but no more than
@@ -207,29 +206,26 @@ class Stage:
         values = self.graph.values()
         self._plan_matrices(views, room)
         lists, bits = self._place_lists()
-        sizes, of = self._list_sizes(), self.share.of
-        unit_roots, first_unit = work_units(prepared, sizes, of, cold=self.cold)
-        self.job[Job.UNIT_ROOTS] = self.own.put(unit_roots, "its work units")
-        self.job[Job.FIRST_UNIT] = self.own.put(first_unit, "its work units")
+        in_passes, of = bool(self.graph.split.passes), self.share.of
+        count, sizes = unit_placing.place_units(self.graph, views, self.own, self.job, of)
         marks = prepared.vids if self.written.once >= 0 else 0
         self.seen = self._marks(Job.SEEN, marks, np.uint8, "the vertices found")
         tallied = prepared.vids if self.tallied else 0
         self.tallies = self._marks(Job.TALLIES, tallied, np.uint64, "a number for each vertex")
-        in_passes = bool(self.graph.split.passes)
         if in_passes:
             known, alone = self.local, of == 1 and not self.tallied
             if known and not self.notes.place_rows(known, sizes, self.own, budget, alone=alone):
                 self.local = None
-            self.notes.mark(self.graph, len(unit_roots), views[0], self.own)
+            self.notes.mark(self.graph, count, views[0], self.own)
             longest = prepared.views[0].max_degree
             self.job[Job.WINDOW_VIDS] = self.warps.add_windows(longest)
         if self.supports is not None:
             self.supports.place(self.local, self.graph, self.own, budget, room, self.job)
-        self.warps.place(len(unit_roots), budget, room, self.own)
+        self.warps.place(count, budget, room, self.own)
         self.accounted = budget.used - before[0], room.used - before[1]
         self.job[Job.SHARES], self.job[Job.SHARE] = self.share.of, self.share.index
         run = self.job[Job.RUN] = run_of(self.tables)
-        units = share_units(len(unit_roots), int(run), self.share.index, self.share.of)
+        units = share_units(count, int(run), self.share.index, self.share.of)
         warps = self.warps.number
         local_graphs = in_passes and self.local is not None and self.local.in_passes
         group = layout.LOCAL_GROUP if local_graphs else layout.UNIT_GROUP if in_passes else 1
@@ -350,32 +346,6 @@ class Stage:
             addresses[k] = array.data.ptr
         table = memory.upload(addresses)
         memory.copy_between(int(self.job[Job.MATRICES]), table.data.ptr, addresses.nbytes)
-
-    def _list_sizes(self) -> I64 | None:
-        """How long the list that is cut into work units is for each root, i64[roots], where it is one side of the
-        root's own row; else None."""
-        k = cut_level(self.tables)
-        if k < 0 or not self.prepared.restricted:
-            return None
-        level, refs = self.tables.levels[k], self.tables.refs
-        if level[LevelField.BASE] != Kind.ROW or level[LevelField.BASE_B] != 0:
-            return None
-        below = 0 in refs[level[LevelField.BELOW] : level[LevelField.BELOW_END]]
-        above = 0 in refs[level[LevelField.ABOVE] : level[LevelField.ABOVE_END]]
-        if below == above:
-            return None
-        view = self.prepared.views[level[LevelField.BASE_A]]
-        if not view.rows:
-            return None
-        split_of, roots = self.graph.splits_of(int(level[LevelField.BASE_A])), self.prepared.roots
-
-        def sizes(begin: int, end: int) -> I64:
-            rows, after = view.rows_at(roots[begin:end])  # all have one: `roots_of` sees to it
-            split = split_of(rows, after)
-            size: I64 = split - view.offsets[rows] if below else view.offsets[after] - split
-            return size
-
-        return filled(len(roots), np.int64, sizes)
 
     def _place_tables(self, tables: dict[Job, I64]) -> None:
         """All small tables in one copy, one after another."""

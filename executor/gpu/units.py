@@ -40,9 +40,8 @@ def work_units(
     if loops == 0:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
     sizes = np.ascontiguousarray(prepared.weights.each if sizes is None else sizes)
-    cuts, pushed = cut_level(prepared.tables) >= 0, is_pushed(prepared.tables)
-    part = (COLD_PUSHED_PART if cold else PUSHED_PART) if pushed else PART
-    if devices > 1 and not pushed:
+    cuts, part = cut_level(prepared.tables) >= 0, part_size(prepared.tables, cold=cold)
+    if devices > 1 and not is_pushed(prepared.tables):
         part = _shared_part(int(sizes.sum()))
     first_unit = unset(len(sizes) + 1, np.int64)
     first_unit[0] = 0
@@ -62,6 +61,13 @@ def work_units(
     for _ in waiting.in_order(fill, [(*r, b) for r, b in zip(ranges, before, strict=False)]):
         pass
     return unit_roots, first_unit
+
+
+def part_size(tables: Tables, *, cold: bool) -> int:
+    """How many elements of a root's list are a unit, where one device has them all. cold : as for `work_units`."""
+    if is_pushed(tables):
+        return COLD_PUSHED_PART if cold else PUSHED_PART
+    return PART
 
 
 def at_most(prepared: Prepared, devices: int) -> int:

@@ -221,7 +221,9 @@ class QueryRun:
         if direction is Direction.ANY:
             from gdb.executor.choose_device import copying_ahead  # here: only GPUs need it
 
-            self.clock.usage.opened = copying_ahead(request.device, direction)
+            self.clock.usage.opened = copying_ahead(
+                request.device, direction, self.snapshot.edge_count
+            )
 
     def options(self, profile: executor.Profile | None = None) -> executor.Options:
         """How its patterns are run, in the time that is left."""

@@ -131,6 +131,8 @@ class Block:
 
 
 class Locked:
+    bytes = 0
+
     def take(self, size: int) -> Block:
         return Block(size)
 
@@ -150,8 +152,13 @@ def to_device(to: int, source: int, size: int) -> Ended:
     return Ended()
 
 
-def to_host(to: int, source: int, size: int) -> Ended:
-    return to_device(to, source, size)
+class Link:
+    """A fake of `memory.Link`."""
+
+    def to_device(self, to: int, source: int, size: int) -> Ended:
+        return to_device(to, source, size)
+
+    to_host = to_device
 
 
 class Copies:
@@ -224,7 +231,7 @@ class Kernel:
 def emulated(*, downwards: bool = False, late: bool = False, worth: float = -1.0) -> Iterator[None]:
     """A GPU of one multiprocessor, for as long as this lasts. worth : as `special.WORTH`."""
     with pytest.MonkeyPatch.context() as patch:
-        for what in (upload, empty, to_device, to_host, Clock):
+        for what in (upload, empty, to_device, Link, Clock):
             patch.setattr(memory, what.__name__, what)
         patch.setattr(memory, "download", lambda found, rows=None: found.array[:rows].copy())
         patch.setattr(memory, "copies", lambda ordinal: Copies())

@@ -79,6 +79,33 @@ extern "C" int emulate_warp_sum(const i64* numbers, i64* sums) {
 }
 
 #ifndef SPECIAL
+struct Lists {
+    const i64* view;
+    const u32* roots;
+    i64 count, below, part;
+    i64* first;
+    i64* totals;
+    u32* units;
+};
+
+extern "C" int emulate_count_units(const i64* view, const u32* roots, i64 count, i64 below, i64 part, i64* first, i64* totals) {
+    Lists all = {view, roots, count, below, part, first, totals, nullptr};
+    const auto run = [](void* given) {
+        const Lists& a = *(Lists*)given;
+        count_units(a.view, a.roots, a.count, a.below, a.part, a.first, a.totals);
+    };
+    return run_grid(2, BLOCK_THREADS, 0, {run, &all});
+}
+
+extern "C" int emulate_fill_units(i64* first, i64 count, i64* before, u32* units) {
+    Lists all = {nullptr, nullptr, count, 0, 0, first, before, units};
+    const auto run = [](void* given) {
+        const Lists& a = *(Lists*)given;
+        fill_units(a.first, a.count, a.totals, a.units);
+    };
+    return run_grid(2, BLOCK_THREADS, 0, {run, &all});
+}
+
 struct Supports {
     const u32* numbers;
     i64 count, start, size, halves;

@@ -83,10 +83,14 @@ def test_a_query_copies_what_was_not(
     ahead_ended()
 
 
-@pytest.mark.parametrize("size", [0, 1, 4, 5, 9, 64])
-def test_what_comes_back_in_pieces_is_whole(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("several", [0, 4])
+@pytest.mark.parametrize("size", [0, 1, 4, 5, 9, 64, 333])
+def test_what_comes_back_in_pieces_is_whole(
+    size: int, several: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(pinned, "LARGE", 1)
-    monkeypatch.setattr(pinned, "PIECE", 32)
+    monkeypatch.setattr(pinned, "BLOCK", 32)
+    monkeypatch.setattr(pinned, "SEVERAL", several)
     numbers = np.arange(size, dtype=np.int64)
     with emulated():
         found = pinned.download(pinned.upload(numbers), np.int64)

@@ -25,6 +25,7 @@ from gdb.executor.gpu import (
     special,
     supports,
     unit_passes,
+    unit_placing,
     units,
 )
 from gdb.executor.gpu.stage import Share, Stage
@@ -146,7 +147,7 @@ def test_passes_come_to_units_that_have_something_to_do(
     assert bits.skipped == (shape == "triangle") == (bits.cuts > 0)
     level = prepared.nest.levels[stage.graph.split.level]
     assert isinstance(level, VertexLevel)
-    roots, first = units.work_units(prepared, stage._list_sizes(), cold=True)
+    roots, first = units.work_units(prepared, unit_placing.list_sizes(stage.graph), cold=True)
     skipped = 0
     marks = stage.notes.units.read(np.uint64).tolist()
     for unit, (root, mark) in enumerate(zip(roots, marks, strict=True)):

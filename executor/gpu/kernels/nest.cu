@@ -84,6 +84,45 @@ extern "C" __global__ void fill_split(const i64* view, i64 rows, i64* split) {
     }
 }
 
+#ifndef SPECIAL
+// The work units of so many roots, which all have a row: parts of one side of these rows. Warps write behind each root how many
+// units there are up to it among 32 of them, first_unit[0] aside, and how many these have.
+extern "C" __global__ void count_units(const i64* view, const u32* roots, i64 count, i64 below, i64 part, i64* first_unit,
+                                       i64* totals) {
+    ROLLED for (i64 chunk = own_number(); chunk * 32 < count; chunk += (i64)gridDim.x * blockDim.x / 32) {
+        const i64 k = chunk * 32 + lane();
+        i64 upto = 0;
+        if (k < count) {
+            const i64 row = row_number(view, roots[k]);
+            const i64* offsets = row_offsets(view, row);
+            const i64 split = only_lower(view) ? offsets[1] : row_split(view, row);
+            upto = ((below ? split - offsets[0] : offsets[1] - split) + part - 1) / part;
+        }
+        ROLLED for (int step = 1; step < 32; step *= 2) {
+            const i64 before = __shfl_up_sync(ALL_LANES, upto, step);
+            if (lane() >= step) upto += before;
+        }
+        if (k < count) first_unit[k + 1] = upto;
+        if (lane() == 31) totals[chunk] = upto;
+    }
+}
+
+// Write the root of each unit, and behind each root how many there are up to it. before : how many the roots before each 32 have.
+extern "C" __global__ void fill_units(i64* first_unit, i64 count, const i64* before, u32* unit_roots) {
+    ROLLED for (i64 chunk = own_number(); chunk * 32 < count; chunk += (i64)gridDim.x * blockDim.x / 32) {
+        const i64 k = chunk * 32 + lane(), end = before[chunk] + (k < count ? first_unit[k + 1] : 0);
+        const i64 ended = __shfl_up_sync(ALL_LANES, end, 1), start = lane() ? ended : before[chunk];
+        if (k == 0) first_unit[0] = 0;
+        if (k < count) first_unit[k + 1] = end;
+        ROLLED for (int r = 0; r < 32 && chunk * 32 + r < count; ++r) {
+            const i64 stop = __shfl_sync(ALL_LANES, end, r);
+            ROLLED for (i64 unit = __shfl_sync(ALL_LANES, start, r) + lane(); unit < stop; unit += 32)
+                unit_roots[unit] = (u32)(chunk * 32 + r);
+        }
+    }
+}
+#endif
+
 #ifndef COLD  // they are made of whole rows
 // For each neighbour in a view's rows which of the row's neighbours it has in the view `other`: after the table of where each
 // row's matrix begins in u32, i64[rows], -1 for none, a row of bits for each of its neighbours. They are zeros.
