@@ -157,11 +157,11 @@ def test_ten_queries_at_once(store: Path) -> None:
     with gdb.connect(store, read_only=True) as db, ThreadPoolExecutor(10) as threads:
 
         def count(text: str) -> object:
-            return db.execute(text, device="cpu", memory=20_000).scalar()
+            return db.execute(text, device="cpu", memory=10_000).scalar()
 
         for _ in range(3):
             assert list(threads.map(count, COUNTS * 2)) == known * 2
-        lines = [line for (line,) in db.execute(f"PROFILE {COUNTS[1]}", memory=20_000)]
+        lines = [line for (line,) in db.execute(f"PROFILE {COUNTS[1]}", memory=10_000)]
         (shown,) = [line for line in lines if line.startswith("memory: ")]
         assert "in temporary files" in shown
     folder = scratch_folder.of_process()
