@@ -97,7 +97,18 @@ def copy_between(to: int, source: int, size: int) -> None:
 
 def to_device(to: int, source: int, size: int) -> Event:
     """Begin to copy bytes of page-locked memory to the current device, in its stream; the event of their end."""
-    return Link().to_device(to, source, size)
+    from cupy import cuda
+
+    return _begin_copy(to, source, size, cuda.runtime.memcpyHostToDevice, cuda.get_current_stream())
+
+
+def _begin_copy(to: int, source: int, size: int, kind: int, stream: CudaStream) -> Event:
+    from cupy import cuda
+
+    cuda.runtime.memcpyAsync(to, source, size, kind, stream.ptr)
+    copied: Event = cuda.Event(block=True, disable_timing=True)
+    copied.record(stream)
+    return copied
 
 
 class Link:
@@ -124,10 +135,7 @@ class Link:
         from cupy import cuda
 
         with cuda.Device(self._ordinal):  # of this thread
-            cuda.runtime.memcpyAsync(to, source, size, kind, self._stream.ptr)
-            copied: Event = cuda.Event(block=True, disable_timing=True)
-            copied.record(self._stream)
-        return copied
+            return _begin_copy(to, source, size, kind, self._stream)
 
 
 def settle() -> None:
@@ -135,6 +143,12 @@ def settle() -> None:
     from cupy.cuda import get_current_stream
 
     get_current_stream().synchronize()
+
+
+class CudaStream(Protocol):
+    """What is used of a `cupy.cuda.Stream`."""
+
+    ptr: int
 
 
 class Event(Protocol):
