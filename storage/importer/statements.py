@@ -33,13 +33,23 @@ if TYPE_CHECKING:
 _LINE = 2 << 20  # bytes of a line that DuckDB takes by default
 
 
-def reading(layout: Layout, compression: Compression, most: int) -> exp.Expr:
+def buffer_bytes(layout: Layout, most: int) -> int:
+    """Bytes of a buffer of the reader, in which a line must have room. most : bytes that a line may have, whatever is
+    said of it."""
+    return 2 * _widest(layout, most)
+
+
+def _widest(layout: Layout, most: int) -> int:
+    return max(min(layout.written.widest, most), _LINE) if layout.written else _LINE
+
+
+def reading(layout: Layout, compression: Compression, most: int, *, parallel: bool) -> exp.Expr:
     """What makes t of a CSV file. Parameters: the file, the delimiter.
 
-    most : bytes that a line may have, whatever is said of it.
+    most : as for `buffer_bytes`. parallel : by several threads, where no line is longer than a buffer: of one that is
+    longer than two they say nothing.
     """
-    form = layout.written
-    widest = max(min(form.widest, most), _LINE) if form else _LINE
+    form, widest = layout.written, _widest(layout, most)
     options: dict[str, Value | exp.Expr] = {
         "columns": {f"c{i}": "VARCHAR" for i in range(len(layout.fields))},
         "delim": parameter_of(),
@@ -53,7 +63,8 @@ def reading(layout: Layout, compression: Compression, most: int) -> exp.Expr:
         "hive_partitioning": False,
         "compression": compression,
         "store_rejects": True,
-        "buffer_size": 2 * widest,
+        "buffer_size": buffer_bytes(layout, most),
+        "parallel": parallel,
     }
     if form:
         options |= {"new_line": "\\n", "max_line_size": widest}
@@ -66,9 +77,11 @@ def select_rejects() -> exp.Expr:
     """The lines that the reader refused last: number, kind, reason and column."""
     table = "reject_errors"
     last = exp.Subquery(this=select([call("max", "scan_id")], table))
-    columns = [call("first", name) for name in ("error_type", "error_message", "column_idx")]
+    # of a line that is too long the reader has other errors as well: the first kind by name is this one
+    kind = cast(column_of("error_type"), "VARCHAR")
+    others = [call("arg_min", name, kind) for name in ("error_message", "column_idx")]
     return select(
-        ["line", *columns],
+        ["line", call("min", kind), *others],
         table,
         where=[equal("scan_id", last)],
         group=[column_of("line")],

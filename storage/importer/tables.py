@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base import waiting
 from gdb.base.closing import Closing
 from gdb.base.sql import (
     aliased,
@@ -51,7 +54,7 @@ from ..disk.sandbox import literal
 from . import statements
 from .compressed import MOST_UNPACKED, allowance, compression_of, damaged
 from .layout import Layout
-from .line_ends import unify_line_ends
+from .line_ends import has_endless_line, has_longer_line, unify_line_ends
 from .meter import Share
 from .places import Places
 from .report import Fault, FileReport, Rejects
@@ -186,26 +189,47 @@ class Table(Closing):
         import duckdb
 
         try:
-            self._read_file(self.path)
+            if self._read_file(self.path):
+                return
         except duckdb.Error as error:
             if "invalid state" not in str(error) or self.layout.written is not None:
                 raise _readable(self.path, error) from None
-            # the reader wants one kind of line end in a file
-            assert self._engine.scratch is not None
-            with unify_line_ends(self.path, self._engine.scratch.path) as copy:
-                try:
-                    self._read_file(copy)
-                except duckdb.Error as second:
-                    raise _readable(self.path, second) from None
+        # the reader wants one kind of line end in a file, and says nothing of a long last line without one
+        assert self._engine.scratch is not None
+        with unify_line_ends(self.path, self._engine.scratch.path) as copy:
+            try:
+                self._read_file(copy)
+            except duckdb.Error as second:
+                raise _readable(self.path, second) from None
 
-    def _read_file(self, path: Path) -> None:
+    def _read_file(self, path: Path) -> bool:
+        """Whether all lines were looked at."""
         with open_bytes(path) as stream:
             compression = compression_of(stream.read(4))
         # DuckDB makes room for what a line may have, so what is said of it cannot be more than there is
         most = allowance(path.stat().st_size, MOST_UNPACKED)
-        statement = statements.reading(self.layout, compression, most)
+        longest = statements.buffer_bytes(self.layout, most)
+        parallel = compression == "none" and not has_longer_line(path, longest)
+        statement = statements.reading(self.layout, compression, most, parallel=parallel)
+        read = partial(self._read_lines, path, statement)
+        if compression == "zstd":  # of which every line ends
+            return read()
+        if compression == "none":
+            return not has_endless_line(path, longest) and read()
+        stop = threading.Event()
+        # to unpack it a second time takes another thread no longer than this one reads it
+        with waiting.Pool(1, thread_name_prefix="gdb-ends") as pool:
+            endless = pool.submit(has_endless_line, path, longest, stop.is_set)
+            try:
+                read()
+                return not waiting.result(endless, partial(self._share.tick, _READ))
+            finally:
+                stop.set()
+
+    def _read_lines(self, path: Path, statement: exp.Expr) -> bool:
         with reopened(path) as place:
             self._fill(statement, [literal(place), self.layout.delimiter])
+        return True
 
     def _collect_rejects(self) -> None:
         found = self._rows(statements.select_rejects())
