@@ -63,7 +63,7 @@ class Pipe:
         self.begun: Begun | None = None
         self.summary: Summary | None = None
         self._error: BaseException | None = None
-        self._ended = False
+        self._ended = self._failed = False
         self.given = 0  # pieces, in all
         forks.watch(self)
 
@@ -154,8 +154,17 @@ class Pipe:
             waiting.until(self._state, lambda: self._ended or impatient.is_set())
 
     def _raise(self) -> None:
-        if self._error is not None:
-            raise self._error
+        """Raise what the query has raised, once: its traceback has the reader's frames, and with these all that the
+        query read, which would stay as long as it is held here."""
+        error, self._error = self._error, None
+        if error is None and self._failed:
+            raise ClosedError("the query of the stream has failed.", "Begin another one.")
+        if error is not None:
+            self._failed = True
+            try:
+                raise error
+            finally:
+                del error
 
 
 class Stream(Closing):

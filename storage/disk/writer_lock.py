@@ -12,6 +12,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from gdb.base import waiting
 from gdb.errors import StoreLocked
 
 from . import pins
@@ -36,6 +37,9 @@ class WriterLock:
         self._identity, self._opener = (0, 0), 0
         self._held = False
         self._translated = translated(self._path, folder)
+        # of the file's number, which is another file's as soon as it is closed: one thread may close a store in which
+        # another begins to write
+        self._guard = waiting.Lock()
 
     def take(self, *, patient: bool) -> None:
         """Take the lock. patient : wait for a process that only sweeps, at most twice.
@@ -45,8 +49,9 @@ class WriterLock:
         StoreLocked : another process writes. NotAStore : the store was removed meanwhile.
         """
         for again in (patient, patient, False):
-            if self._take(again):
-                return
+            with self._guard:
+                if self._take(again):
+                    return
             pins.wait_for_sweeper(self._folder)
 
     def _take(self, again: bool) -> bool:
@@ -78,7 +83,7 @@ class WriterLock:
                     raise gone(self._folder) or BlockingIOError
             except BlockingIOError:
                 holder = pins.holder(os.pread(fd, _PID_BYTES, 0))
-                self.close()
+                self._let_go()
                 if again:
                     return False
                 raise StoreLocked(
@@ -86,10 +91,10 @@ class WriterLock:
                     "Wait until it has finished, or end it.",
                 ) from None
             except BaseException:
-                self.close()
+                self._let_go()
                 raise
             if not names:  # another file has taken its place since the last write
-                self.close()
+                self._let_go()
                 return self._take(again)
         self._held = True
         return True
@@ -104,13 +109,18 @@ class WriterLock:
 
     def free(self) -> None:
         """Release the lock, if it is held."""
-        if self._held:
-            self._held = False
-            with suppress(OSError):
-                fcntl.flock(self._file, fcntl.LOCK_UN)
+        with self._guard:
+            if self._held:
+                self._held = False
+                with suppress(OSError):
+                    fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Release the lock, and close its file."""
+        with self._guard:
+            self._let_go()
+
+    def _let_go(self) -> None:
         self._held = False
         if self._file >= 0:
             file, self._file = self._file, -1

@@ -206,6 +206,7 @@ def can_hold(kind: Kind, wanted: Wanted) -> bool:
 
 
 _PLAIN = ("int64", "float64", "bool", "string")
+_INDEXED = (*_PLAIN, "any")
 
 
 def index_of(column: Column) -> Index:
@@ -240,7 +241,7 @@ class Indexes:
 
     def found(self, name: tuple[int, str], column: Column, wanted: Wanted) -> Found:
         """As `find_values`. name : of the column, always the same one."""
-        if name not in self._made and len(column) <= MOST_INDEXED:
+        if name not in self._made and len(column) <= MOST_INDEXED and column.kind in _INDEXED:
             self._passes[name] = self._passes.get(name, 0) + 1
             if len(wanted) > FEW or self._passes[name] > _PASSES:
                 usage.read(*column.arrays)

@@ -71,6 +71,7 @@ class Assembly:
     self_loops: int = 0
     spaces: dict[str, Space] = field(default_factory=dict)
     properties: Properties = field(default_factory=Properties)
+    _kept: list[VertexTable] = field(default_factory=list)
     _pool: waiting.Pool = field(default_factory=lambda: waiting.Pool(1))
 
     def keep(
@@ -85,6 +86,7 @@ class Assembly:
             space = self.spaces.setdefault(table.id_space, Space(table.id_space, declared=False))
             space.declared = space.declared or bool(table.columns)
             self._register([table], None)
+            self._kept.append(table)
             self.properties.add_vertices(table, None)
         for some in edges:
             spool_table(self.edges, some, self.room)
@@ -208,6 +210,12 @@ class Assembly:
         own = (table for table in self.vertices if table.id_space == space and len(table))
         names = (name for t in own for name, c in t.columns.items() if _holds(c, t.ids))
         return next(names, "id")
+
+    def stored_space(self, label: str) -> str | None:
+        """The id space in which the store holds all nodes of a label; None where it has none, or in several."""
+        wanted = set(names_of(label))
+        found = {table.id_space for table in self._kept if wanted <= set(table.labels)}
+        return found.pop() if len(found) == 1 else None
 
     def space_of(self, label: str) -> str:
         """The id space of the nodes of a label: the one of this name, else the one in which all of them are. Where

@@ -39,11 +39,21 @@ class Naming(LoadOptions):
     labels : exactly these, whatever the file says. layout : instead of the file's own header.
     labelled : whether `ends` are the labels of both ends; their nodes are in the id spaces of these names, or where the
         nodes of that label are.
+    end : the label of nodes by which relationships name them, the id space of new ones.
     """
 
     labelled: bool = False
+    end: str = ""
     labels: tuple[str, ...] | None = None
     layout: Layout | None = None
+
+    def in_space_of(self, assembly: Assembly) -> Naming:
+        """Of nodes whose id space the caller leaves open: that in which the graph has all nodes of their label, else
+        that of the label by which relationships name them."""
+        if self.id_space is not None or self.label is None:
+            return self
+        known = assembly.stored_space(self.label)
+        return replace(self, id_space=(self.end or None) if known is None else known)
 
     @classmethod
     def of(cls, options: LoadOptions) -> Naming:
@@ -227,9 +237,12 @@ def _new_ids(table: Table, at: int, space: str, assembly: Assembly) -> Ids:
         return ids
     where = f" in id space {space!r}" if space else ""
     few = again[: table.rejects.shown].tolist()
+    found = [ids[k] if isinstance(ids, list) else int(ids[k]) for k in few]
     reasons = [
-        f"node id {ids[k] if isinstance(ids, list) else int(ids[k])!r} occurs twice{where}"
-        for k in few
+        f"a node with id {one!r} is there already{where}"
+        if known.has(one)
+        else f"node id {one!r} occurs twice{where}"
+        for one in found
     ]
     table.reject_rows(again[: len(few)], reasons, DUPLICATE, at)
     return some_ids(ids, np.delete(np.arange(len(ids)), again))

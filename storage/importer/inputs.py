@@ -178,8 +178,8 @@ class Gathering:
         for label, value in nodes.items():
             how = replace(self.naming, label=label)
             own = next((one for one in (label, *names_of(label)) if one in spaces), None)
-            if how.id_space is None and own is not None:
-                how = replace(how, id_space=own)
+            if own is not None:
+                how = replace(how, end=own)
             found += self._tables("nodes", _several(value), how)
         return found
 

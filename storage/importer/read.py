@@ -38,6 +38,8 @@ def read(
     ------
     ImportFailed : it holds what cannot be stored.
     """
+    if "nodes" in (each.kind, each.side):
+        each = each._replace(naming=each.naming.in_space_of(assembly))
     kind, path, naming, held, _ = each
     if kind in DOCUMENTS:
         return _document(each, assembly, report, meter)

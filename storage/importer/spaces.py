@@ -35,6 +35,13 @@ class Space:
         """Whether the ids are text; None where there is none yet."""
         return True if self.texts else False if len(self.numbers) else None
 
+    def has(self, one: int | str) -> bool:
+        """Whether an id is here."""
+        if isinstance(one, str):
+            return one in self.texts
+        at = int(np.searchsorted(self.numbers, one))
+        return at < len(self.numbers) and int(self.numbers[at]) == one
+
     def repeated(self, ids: Ids) -> I64:
         """The places of ids that are here already or come earlier among them; i64[k] ascending."""
         if isinstance(ids, list):

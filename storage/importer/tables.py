@@ -212,7 +212,7 @@ class Table(Closing):
         parallel = compression == "none" and not has_longer_line(path, longest)
         statement = statements.reading(self.layout, compression, most, parallel=parallel)
         read = partial(self._read_lines, path, statement)
-        if compression == "zstd":  # of which every line ends
+        if compression == "zstd":  # whose lines all end
             return read()
         if compression == "none":
             return not has_endless_line(path, longest) and read()

@@ -271,6 +271,7 @@ class Store:
             try:  # from here on: Ctrl-C may strike as soon as the lock is there
                 if self._depth == 1:
                     self.files.lock_writer()
+                self._check_open()  # another thread may have closed it meanwhile
                 self._make_certain()
                 yield
                 if self._depth == 1 and born == forks.generation():
@@ -281,6 +282,8 @@ class Store:
                     self._writer = before
                     if not self._depth:
                         self.files.unlock_writer()
+                        if self._closed:  # the lock's file was opened again
+                            self.files.close()
         finally:
             if not lent:
                 writing.release()
@@ -409,6 +412,7 @@ class Store:
             self._drop()  # and with it what this store needed itself
         with suppress(StoreError, FileNotFoundError):
             self._tidy(named, self.files.names())
+        self.files.close()  # and what was opened for that
 
     @property
     def closed(self) -> bool:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gdb.storage.columns.model import Column, PropertyValue
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.graph.ids import first_known
-from gdb.storage.graph.value_index import Wanted, find_values, index_of
+from gdb.storage.graph.value_index import Indexes, Wanted, find_values, index_of
 
 HARD = [-(2**63), 2**63 - 1, -1, 0, 2**53 + 1]
 INTEGERS = st.one_of(st.integers(-20, 20), st.sampled_from(HARD))
@@ -68,3 +68,17 @@ def test_the_first_id_that_is_known(wanted: list[int], there: set[int]) -> None:
     expected = next((k for k, one in enumerate(wanted) if one in there or one in wanted[:k]), None)
     assert first_known(found, np.array(wanted, np.int64)) == expected
     assert first_known(found, [*map(str, wanted)]) == expected
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "values", [[["", ""], [""]], [[1.5, float("nan")]], [[1, 2], []], [[True]]], ids=str
+)
+def test_lists_have_no_index(values: list[PropertyValue]) -> None:
+    """No plain value equals one; the looks after the first ones would make an index."""
+    column, indexes = column_of(values), Indexes()
+    for wanted in (["a"], [1], [1.5, True], list(range(20))):
+        for _ in range(4):
+            places, rows = indexes.found((0, "v"), column, Wanted(wanted))
+            assert (places.tolist(), rows.tolist()) == ([], [])
+    assert indexes.made((0, "v")) is None

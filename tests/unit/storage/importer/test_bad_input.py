@@ -247,7 +247,7 @@ def test_mixed_id_types(refused: Load, store: Store, tmp_path: Path) -> None:
 def test_an_id_that_stands_in_two_files(refused: Load, tmp_path: Path) -> None:
     one = written(tmp_path, b"id\n1\n2\n")
     error = refused(nodes=[one, one])
-    assert (error.line, error.text, error.reason) == (2, "1", "node id 1 occurs twice")
+    assert (error.line, error.text, error.reason) == (2, "1", "a node with id 1 is there already")
 
 
 def test_a_property_of_two_types(refused: Load, store: Store, tmp_path: Path) -> None:

@@ -124,3 +124,37 @@ def test_copy_takes_it_and_other_choices_are_refused(tmp_path: Path) -> None:
         assert rows(db, "MATCH (n:P) RETURN n.v") == [("a",)]
         with pytest.raises(GdbError, match="on_duplicate='upsert' is not a choice"):
             db.load(nodes={"P": file}, on_duplicate="upsert")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("with_edges", [False, True])
+@pytest.mark.parametrize("again", [False, True])
+def test_nodes_are_found_in_the_space_where_their_label_is(
+    tmp_path: Path, with_edges: bool, again: bool
+) -> None:
+    """Whether the first call, or the second, loads relationships that name the label as their ends, or not."""
+    file, edges = (
+        nodes(tmp_path, "id,v\n1,a\n2,b\n"),
+        nodes(tmp_path, "source,target\n1,2\n", "k.csv"),
+    )
+    more = nodes(tmp_path, "id,v\n2,c\n3,d\n", "q.csv")
+    joined = {"K:P:P": edges}
+    with gdb.connect() as db:
+        db.load(nodes={"P": file}, edges=joined if with_edges else None)
+        for path in (file, more):
+            with pytest.raises(ImportFailed, match="is there already"):
+                db.load(nodes={"P": path}, edges=joined if again else None)
+        db.load(nodes={"P": more}, edges=joined if again else None, on_duplicate="update")
+        assert rows(db, "MATCH (n:P) RETURN n.id, n.v") == [(1, "a"), (2, "c"), (3, "d")]
+        db.load(nodes={"P": file}, id_space="others")  # said so, they are others
+        assert db.execute("MATCH (n:P) RETURN count(*)").scalar() == 5
+
+
+def test_documents_are_in_the_space_of_their_label_too(tmp_path: Path) -> None:
+    people = nodes(tmp_path, '{"id": 1, "v": "a"}\n{"id": 2, "v": "b"}\n', "p.jsonl")
+    edges = nodes(tmp_path, "source,target\n1,2\n", "k.csv")
+    with gdb.connect() as db:
+        db.load(nodes={"P": people}, edges={"K:P:P": edges})
+        with pytest.raises(ImportFailed, match="occurs twice"):
+            db.load(nodes={"P": people})
+        db.load(nodes={"P": people}, on_duplicate="skip")
+        assert db.execute("MATCH (n:P) RETURN count(*)").scalar() == 2
