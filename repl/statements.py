@@ -77,11 +77,13 @@ def _cut(text: str, line: int = 1) -> tuple[list[Statement], int]:
 
 
 def streamed(lines: Iterable[str]) -> Iterator[Statement]:
-    """As `all_of` of the text that some lines are, each statement soon after the line that closes it."""
+    """As `all_of` of the text that some lines are, each statement soon after the line that closes it. A byte order mark
+    at the begin is none of the text."""
     waiting: list[str] = []
     # line where what waits begins; its characters, and how many were cut in vain
     first, size, in_vain = (1, 0, 0)
-    for text in lines:
+    for number, line in enumerate(lines):
+        text = line if number else line.removeprefix("\ufeff")
         waiting.append(text)
         size += len(text)
         if size < 2 * in_vain or not (";" in text or (size == len(text) and _begins(text))):

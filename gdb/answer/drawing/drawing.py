@@ -41,11 +41,17 @@ class Drawing:
 
         Raises
         ------
-        ArgumentProblem : the name ends in neither.
+        ArgumentProblem : the name ends in neither, or the file cannot be written.
         """
         target = checked_path(path)
         text = self.svg if target.suffix.lower() == ".svg" else self.html
-        target.write_text(text, encoding="utf-8")
+        try:
+            target.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ArgumentProblem(
+                f"{target} cannot be written: {error.strerror or error}.",
+                "Name a file in a folder that is there, and may be written to.",
+            ) from None
 
     def _repr_html_(self) -> str:
         """The SVG as a part of the notebook: as an image it would show no tooltips, and be white."""

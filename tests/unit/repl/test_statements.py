@@ -151,3 +151,11 @@ def test_a_statement_ends_where_its_pieces_say(seed: int, monkeypatch: pytest.Mo
     found = [all_of(text) for text in texts]
     monkeypatch.setattr(statements, "_WHOLE", re.compile(r"(?!)"))
     assert found == [all_of(text) for text in texts]
+
+
+def test_a_byte_order_mark_is_none_of_the_text() -> None:
+    lines = ["\ufeffRETURN 1;\n", "RETURN '\ufeff';\n"]
+    assert [(one.text, one.line) for one in streamed(lines)] == [
+        ("RETURN 1", 1),
+        ("RETURN '\ufeff'", 2),
+    ]

@@ -315,3 +315,10 @@ def test_an_empty_scene_is_an_empty_drawing() -> None:
 def test_the_scene_has_each_element_once() -> None:
     twice = elements_of([*people(), *people()])
     assert len(scene_of(twice)) == 6
+
+
+def test_a_folder_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    with gdb.connect() as db:
+        result = db.execute("CREATE (a:A)-[r:R]->(b:B) RETURN a, r, b")
+        with pytest.raises(gdb.ArgumentProblem, match=r"no\.svg cannot be written: No such file"):
+            result.draw(tmp_path / "none" / "no.svg")
