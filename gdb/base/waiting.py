@@ -35,9 +35,7 @@ _CALLS = 8  # at once: a signal handler may commit while the main thread waits f
 _SLOW = 0.01  # seconds of a call that was to be quick
 _WARY = 100
 AHEAD = 4  # items in work for each core
-BOUNDED = (
-    4  # items that are worked on at once under a budget: of a disk several reads are under way
-)
+BOUNDED = 4  # items at once under a budget: of a disk several reads are under way
 SMALL = 16 << 20  # bytes of a budget under which it is one
 _LOOKS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # seconds between two looks at a file's lock
 

@@ -213,18 +213,13 @@ class Assembly:
 
     def stored_space(self, label: str) -> str | None:
         """The id space in which the store holds all nodes of a label; None where it has none, or in several."""
-        wanted = set(names_of(label))
-        found = {table.id_space for table in self._kept if wanted <= set(table.labels)}
-        return found.pop() if len(found) == 1 else None
+        return _only_space(self._kept, label)
 
     def space_of(self, label: str) -> str:
         """The id space of the nodes of a label: the one of this name, else the one in which all of them are. Where
         there are none yet, or they are in several, that of its name."""
-        if label in self.spaces:
-            return label
-        wanted = set(names_of(label))
-        found = {table.id_space for table in self.vertices if wanted <= set(table.labels)}
-        return found.pop() if len(found) == 1 else label
+        known = None if label in self.spaces else _only_space(self.vertices, label)
+        return label if known is None else known
 
     def _resolve(self, new: NewEdges, ids: Ids, space: str) -> I64:
         if space not in self.spaces:
@@ -286,3 +281,10 @@ def _holds(column: Column, ids: Ids) -> bool:
     if isinstance(ids, list):
         return column.kind == "string" and column.to_list() == ids
     return column.kind == "int64" and np.array_equal(column.values, ids)
+
+
+def _only_space(tables: Iterable[VertexTable], label: str) -> str | None:
+    """The id space of all tables with a label; None where there are none, or in several."""
+    wanted = set(names_of(label))
+    found = {table.id_space for table in tables if wanted <= set(table.labels)}
+    return found.pop() if len(found) == 1 else None

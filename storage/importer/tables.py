@@ -211,25 +211,24 @@ class Table(Closing):
         longest = statements.buffer_bytes(self.layout, most)
         parallel = compression == "none" and not has_longer_line(path, longest)
         statement = statements.reading(self.layout, compression, most, parallel=parallel)
-        read = partial(self._read_lines, path, statement)
-        if compression == "zstd":  # whose lines all end
-            return read()
-        if compression == "none":
-            return not has_endless_line(path, longest) and read()
+        if compression == "none" and has_endless_line(path, longest):
+            return False
+        if compression != "gzip":  # lines of Zstandard all end
+            self._read_lines(path, statement)
+            return True
         stop = threading.Event()
         # to unpack it a second time takes another thread no longer than this one reads it
         with waiting.Pool(1, thread_name_prefix="gdb-ends") as pool:
             endless = pool.submit(has_endless_line, path, longest, stop.is_set)
             try:
-                read()
+                self._read_lines(path, statement)
                 return not waiting.result(endless, partial(self._share.tick, _READ))
             finally:
                 stop.set()
 
-    def _read_lines(self, path: Path, statement: exp.Expr) -> bool:
+    def _read_lines(self, path: Path, statement: exp.Expr) -> None:
         with reopened(path) as place:
             self._fill(statement, [literal(place), self.layout.delimiter])
-        return True
 
     def _collect_rejects(self) -> None:
         found = self._rows(statements.select_rejects())
