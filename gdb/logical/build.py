@@ -6,6 +6,9 @@ before that they use are passed on until then:
 
     WITH a, count(b) AS n ORDER BY n DESC LIMIT 3 WHERE n > 1
     Aggregate a; count(b)   Project a, n   Sort n DESC   Limit 3   Filter n > 1
+
+The names that a subquery takes from around it (not by the older form, a WITH in front) stay visible behind each of its
+WITH, whatever that passes on. So they go through each Project, and come back behind each Aggregate.
 """
 
 from __future__ import annotations
@@ -22,12 +25,13 @@ from gdb.logical import operators
 from gdb.logical.operators import (
     MADE,
     Aggregate,
+    Argument,
     Column,
     Names,
     Operator,
     Operators,
+    behind,
     follow,
-    names_after,
 )
 from gdb.records import dataclass, replace
 
@@ -35,13 +39,13 @@ from gdb.records import dataclass, replace
 def built(query: Query, procedures: Mapping[str, Procedure], start: Names = ()) -> operators.Plan:
     """The operators of a query in which `language.checks.check` found nothing wrong.
 
-    procedures : what CALL finds. start : the names of the rows that it begins with.
+    procedures : what CALL finds. start : of a subquery in an expression, the names of the row that it begins with.
     """
     alone = query.alone
     if alone is not None:  # all that the procedure gives is the answer
         query = replace(query, parts=((_resolved(alone, procedures, alone=True),),))
     builder = _OperatorBuilder(procedures)
-    sides = tuple(builder.side(side, start) for side in query.parts)
+    sides = tuple(builder.side(side, start, start) for side in query.parts)
     returns = isinstance(query.parts[0][-1], clauses.Return) or alone is not None
     return operators.Plan(query.text, sides, query.all, start, returns)
 
@@ -71,27 +75,26 @@ class _OperatorBuilder:
         self.count += 1
         return f"{MADE}{letter}{self.count}"
 
-    def side(self, side: Sequence[Clause], names: Names) -> Operators:
+    def side(self, side: Sequence[Clause], names: Names, around: Names) -> Operators:
+        """The operators of a side. names : before it. around : those of them that no WITH drops."""
         found: list[Operator] = []
         known = dict.fromkeys(names)
+        apart = frozenset(around)  # of `*`: those around that no WITH has made columns of its own
         for clause in side:
-            for operator in self.of_clause(clause, known):
+            if isinstance(clause, (clauses.With, clauses.Return)):
+                projection = _projection(self, clause, tuple(known), around, apart)
+                made: Sequence[Operator] = projection.operators()
+                apart = frozenset(around) - {column.name for column in projection.columns}
+            elif isinstance(clause, clauses.CallSubquery):
+                made = [self.apply(clause, tuple(known))]
+            elif isinstance(clause, clauses.CallProcedure):
+                made = [_resolved(clause, self.procedures)]
+            else:
+                made = [clause]
+            for operator in made:
                 follow(operator, known)
                 found.append(operator)
         return tuple(found)
-
-    def of_clause(self, clause: Clause, names: Iterable[str]) -> Sequence[Operator]:
-        match clause:
-            case clauses.With(projection=projection, where=where):
-                return _Projection(self, projection, where, tuple(names)).operators()
-            case clauses.Return():
-                return _Projection(self, clause, None, tuple(names)).operators()
-            case clauses.CallSubquery():
-                return [self.apply(clause, tuple(names))]
-            case clauses.CallProcedure():
-                return [_resolved(clause, self.procedures)]
-            case _:
-                return [clause]
 
     def apply(self, clause: clauses.CallSubquery, names: Names) -> operators.Apply:
         query, imports = clause.query, clause.imports
@@ -104,7 +107,8 @@ class _OperatorBuilder:
         for side in query.parts:
             alone = imports is None and sees and not imports_names(side[0])
             nothing = [operators.Project((), clause.place)] if alone else []
-            sides.append((*nothing, *self.side(side, () if alone else sees)))
+            before = () if alone else sees
+            sides.append((*nothing, *self.side(side, before, () if imports is None else sees)))
         returns = isinstance(query.parts[0][-1], clauses.Return)
         plan = operators.Plan(query.text, tuple(sides), query.all, sees, returns)
         brings = plan.names if returns else ()
@@ -114,16 +118,42 @@ class _OperatorBuilder:
 # ---- WITH and RETURN -----------------------------------------------------------------------------
 
 
+def _projection(
+    builder: _OperatorBuilder,
+    clause: clauses.With | clauses.Return,
+    names: Names,
+    around: Names,
+    apart: frozenset[str],
+) -> _Projection:
+    """names : before it. around : those of them that no WITH drops. apart : those of these that `*` does not mean."""
+    where = clause.where if isinstance(clause, clauses.With) else None
+    one = clause.projection if isinstance(clause, clauses.With) else clause
+    every = [name for name in names if name not in apart] if one.everything else []
+    columns = [Column(name, syntax.Variable(name, one.place)) for name in every]
+    columns += [Column(item.name, item.expression) for item in one.items]
+    own = {column.name for column in columns}
+    stays = tuple(name for name in around if name not in own)
+    return _Projection(
+        builder, one, where, names, columns, around, stays if one is not clause else ()
+    )
+
+
 @dataclass(slots=True)
 class _Projection:
+    """columns : those that are written, or that `*` means. around : the names before it that no WITH drops.
+    stays : those of them that are visible behind it without being columns."""
+
     builder: _OperatorBuilder
     clause: clauses.Return
     where: Expression | None
     names: Names
+    columns: list[Column]
+    around: Names
+    stays: Names
 
     def operators(self) -> list[Operator]:
         clause, place = self.clause, self.clause.place
-        columns = self._columns()
+        columns = self.columns
         order = list(clause.order)
         where = [] if self.where is None else [self.where]
         # what says a column again means it, but where its names are columns of their own
@@ -135,9 +165,9 @@ class _Projection:
         before = self.names
         later = [item.expression for item in order] + where
         if any(map(has_aggregate, [*(c.expression for c in columns), *later])):
-            aggregate, columns, later = self._grouped(columns, later, shadows)
-            found.append(aggregate)
-            before = names_after(aggregate, before)
+            aggregated, columns, later = self._grouped(columns, later, shadows)
+            found += aggregated
+            before = behind(aggregated, before)
         order = [
             replace(item, expression=e) for item, e in zip(order, later[: len(order)], strict=True)
         ]
@@ -150,9 +180,10 @@ class _Projection:
             where = [one for one in where if one not in early]
         order, keys = self._keys(order, before, columns)
         needed = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
-        passed = [name for name in before if name in needed and name not in new]
+        passed = [name for name in before if name in needed and name not in (*new, *self.stays)]
         kept = [Column(name, syntax.Variable(name, place)) for name in passed]
-        found.append(operators.Project((*columns, *keys, *kept), place))
+        stays = [Column(name, syntax.Variable(name, place)) for name in self.stays]
+        found.append(operators.Project((*columns, *keys, *kept, *stays), place))
         if clause.distinct:
             found.append(operators.Distinct(new, place))
         if order:
@@ -161,20 +192,13 @@ class _Projection:
             found.append(operators.Limit(clause.skip, clause.limit, place))
         found += [operators.Filter(one, place) for one in where]
         if keys or kept:
-            found.append(
-                operators.Project(tuple(Column(n, syntax.Variable(n, place)) for n in new), place)
-            )
+            left = [Column(name, syntax.Variable(name, place)) for name in new]
+            found.append(operators.Project((*left, *stays), place))
         return found
-
-    def _columns(self) -> list[Column]:
-        place = self.clause.place
-        every = self.names if self.clause.everything else ()
-        columns = [Column(name, syntax.Variable(name, place)) for name in every]
-        return columns + [Column(item.name, item.expression) for item in self.clause.items]
 
     def _grouped(
         self, columns: Sequence[Column], others: Sequence[Expression], shadows: frozenset[str]
-    ) -> tuple[Aggregate, list[Column], list[Expression]]:
+    ) -> tuple[Operators, list[Column], list[Expression]]:
         """The groups, and what is computed from them: the columns, and the expressions of ORDER BY and WHERE.
 
         shadows : names that mean something else in these.
@@ -201,14 +225,17 @@ class _Projection:
         new = {column.name for column in columns}
         needed = {name for column in made for name in mentioned(column.expression)}
         needed |= {name for one in after for name in mentioned(one)} - new
-        rest = (needed & {*self.names}) - {*keys.values()}
+        rest = (needed & {*self.names}) - {*keys.values(), *self.around}
         aggregate = Aggregate(
             tuple(Column(name, key) for key, name in keys.items()),
             tuple(operators.Gathered(name, call) for call, name in calls.items()),
             tuple(name for name in self.names if name in rest),
             self.clause.place,
         )
-        return aggregate, made, after
+        grouped = {*keys.values()}
+        outer = [n for n in self.around if n not in grouped and (n in needed or n in self.stays)]
+        again = [Argument(tuple(outer), self.clause.place)] if outer else []
+        return (aggregate, *again), made, after
 
     def _keys(
         self, order: Sequence[clauses.SortItem], before: Names, new: Sequence[Column]

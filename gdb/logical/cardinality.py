@@ -11,14 +11,24 @@ from typing import TypeAlias
 
 from gdb.language.clauses import Create, Delete, Finish, Foreach, Match, Remove, Set, Unwind
 from gdb.language.syntax import Call, Expression, ListLiteral, Literal, Parameter
-from gdb.logical.operators import Aggregate, Apply, Limit, Operator, Operators, Plan, Project, Sort
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Argument,
+    Limit,
+    Operator,
+    Operators,
+    Plan,
+    Project,
+    Sort,
+)
 
 OfMatch: TypeAlias = Callable[[Match], float | None]
 """The rows that a MATCH makes of one row before it, None where that is not known."""
 Values: TypeAlias = Mapping[str, object]
 """The values of parameters, by name."""
 
-_KEEPS = (Project, Sort, Create, Set, Remove, Delete, Foreach)
+_KEEPS = (Project, Argument, Sort, Create, Set, Remove, Delete, Foreach)
 
 
 def cardinality(

@@ -104,6 +104,9 @@ class _Demands:
                 self._columns([*keys, *rested], [gathered.call for gathered in calls])
                 self.numbers = all(map(_weighed, (gathered.call for gathered in calls)))
                 self.once = all(ignores_repeats(gathered.call) for gathered in calls)
+            case operators.Argument(names=names):
+                self.live.difference_update(names)
+                self.valued.difference_update(names)
             case operators.Distinct(names=names):
                 self._names(names)
                 self.numbers = self.once = True

@@ -84,6 +84,17 @@ class Aggregate:
 
 
 @dataclass(frozen=True, slots=True)
+class Argument:
+    """Each row with names of the row that the plan began with: behind an Aggregate, whose row may come of no rows.
+
+    It is only in the plan of a subquery, which runs for one row at a time.
+    """
+
+    names: Names
+    place: Place = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Distinct:
     """The first of the rows that are equal in some names."""
 
@@ -137,6 +148,7 @@ Operator: TypeAlias = (
     | clauses.Unwind
     | Project
     | Aggregate
+    | Argument
     | Distinct
     | Sort
     | Limit
@@ -196,7 +208,7 @@ def expressions_of(operator: Operator) -> Iterator[Expression]:
             yield from (item.expression for item in sorts)
         case Filter(condition=condition):
             yield condition
-        case Distinct() | Limit() | Apply():
+        case Argument() | Distinct() | Limit() | Apply():
             pass  # LIMIT names nothing of a row
         case _:
             yield from expressions(operator)
@@ -238,6 +250,8 @@ def follow(operator: Operator, names: dict[str, None]) -> None:
             _join(names, _named(pattern))
         case Apply(brings=brings):
             _join(names, brings)
+        case Argument(names=of_start):
+            names.update(dict.fromkeys(of_start))
         case clauses.Unwind(variable=variable):
             names.pop(variable.text, None)  # it becomes the last one
             names[variable.text] = None

@@ -53,6 +53,8 @@ def operator_text(operator: Operator) -> str:
                 f"{expression_text(one.call)} AS {name_text(one.name)}" for one in calls
             )
             return f"Aggregate{by}" + (f": {made}" if made else "")
+        case operators.Argument(names=names):
+            return _line("Argument", map(name_text, names))
         case operators.Distinct(names=names):
             return _line("Distinct", map(name_text, names))
         case operators.Sort(keys=keys):

@@ -17,6 +17,7 @@ from gdb.language.syntax import Call, Variable
 from gdb.logical.needed_properties import demands
 from gdb.logical.operators import (
     Aggregate,
+    Argument,
     Column,
     Names,
     Operator,
@@ -31,7 +32,8 @@ from gdb.records import replace
 def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:
     """See the module. Computed columns stay: they may fail. The operators themselves where all columns are used."""
     if not any(
-        isinstance(one, Project) or (isinstance(one, Aggregate) and one.rest) for one in operators
+        isinstance(one, (Project, Argument)) or (isinstance(one, Aggregate) and one.rest)
+        for one in operators
     ):
         return operators  # no name is passed on
     found = []
@@ -47,6 +49,10 @@ def prune_columns(operators: Operators, names: tuple[str, ...]) -> Operators:
                     operator = replace(operator, columns=tuple(kept))
             case Aggregate(rest=rest) if not demand.live.issuperset(rest):
                 operator = replace(operator, rest=tuple(n for n in rest if n in demand.live))
+            case Argument(names=again) if not demand.live.issuperset(again):
+                operator = replace(operator, names=tuple(n for n in again if n in demand.live))
+                if not operator.names:
+                    continue
         found.append(operator)
     return unless_same(operators, found)
 
@@ -65,6 +71,8 @@ def count_rows(side: Operators, _: Names) -> Operators:
                 there |= {*after} - {*names}
             case Project(columns=columns):
                 there = _renamed(columns, there)
+            case Argument():
+                pass  # of what the plan begins with nothing is known
             case Aggregate():
                 calls = tuple(replace(one, call=_rows(one.call, there)) for one in operator.calls)
                 operator = replace(operator, calls=calls) if calls != operator.calls else operator

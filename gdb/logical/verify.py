@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gdb.errors import InternalError
-from gdb.language.mentioned_names import mentioned
+from gdb.language.mentioned_names import asks, mentioned
+from gdb.language.syntax import Expression, own_variables
 from gdb.logical import operators
 from gdb.logical.operators import MADE, Names, Operator, Operators, expressions_of, follow
+
+_OF_ROWS = (operators.Project, operators.Aggregate, operators.Sort, operators.Filter)
+"""The operators whose expressions mention nothing but the rows before them."""
 
 
 def verify(side: Operators, names: Names, outputs: Names) -> None:
@@ -19,21 +23,33 @@ def verify(side: Operators, names: Names, outputs: Names) -> None:
     """
     known = dict.fromkeys(names)
     for operator in side:
-        for name in _names(operator):
-            if name not in known:
-                raise InternalError(
-                    f"{type(operator).__name__} uses {name!r}, but the rows have {tuple(known)}."
-                )
+        there = names if isinstance(operator, operators.Argument) else known
+        for name in _names(operator, there):
+            raise InternalError(
+                f"{type(operator).__name__} uses {name!r}, but the rows have {tuple(there)}."
+            )
         follow(operator, known)
     if not known.keys() >= {*outputs}:
         raise InternalError(f"the answer is to have {outputs}, and there is {tuple(known)}.")
 
 
-def _names(operator: Operator) -> Iterator[str]:
-    """The names that must be there. A name that a user wrote may be that of something inside an expression."""
-    if isinstance(operator, operators.Distinct):
-        yield from operator.names
-    if isinstance(operator, operators.Aggregate):
-        yield from operator.rest
+def _names(operator: Operator, known: Iterable[str]) -> Iterator[str]:
+    """The names that an operator uses and that are not there. known : those that are."""
+    match operator:
+        case operators.Distinct(names=used) | operators.Argument(names=used):
+            yield from (name for name in used if name not in known)
+        case operators.Aggregate(rest=used) | operators.Apply(sees=used):
+            yield from (name for name in used if name not in known)
     for expression in expressions_of(operator):
-        yield from (name for name in mentioned(expression) if name.startswith(MADE))
+        for name in mentioned(expression):
+            if name not in known and not _may_be_inside(name, expression, operator):
+                yield name
+
+
+def _may_be_inside(name: str, expression: Expression, operator: Operator) -> bool:
+    """Whether a name that a user wrote may be that of something that the expression, or the operator, finds itself."""
+    if name.startswith(MADE):
+        return False
+    return (
+        not isinstance(operator, _OF_ROWS) or asks(expression) or name in own_variables(expression)
+    )

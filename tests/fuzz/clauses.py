@@ -117,14 +117,14 @@ class _Maker:
     def call(self, state: State) -> State:
         """A subquery that sees some names, or none; of one MATCH or of a UNION of two."""
         seen = [name for name in state.names if self.draw.random() < 0.6]
-        sides = [self.inner(seen)]
+        old = bool(seen) and self.draw.random() < 0.3
+        sides = [self.inner(seen, old)]
         if self.draw.random() < 0.25:
-            sides.append(self.inner(seen))
+            sides.append(self.inner(seen, old))
         alias = self.fresh("n")
         every = self.draw.random() < 0.5
         optional = self.draw.random() < 0.2
         joint = " UNION ALL " if every else " UNION "
-        old = seen and self.draw.random() < 0.3
         before = f"WITH {', '.join(seen)} " if old else ""
         head = "" if old else f" ({', '.join(seen)})"
         body = joint.join(f"{before}{text} AS {alias}" for text, _ in sides)
@@ -137,19 +137,63 @@ class _Maker:
         word = "OPTIONAL CALL" if optional else "CALL"
         return state.then(f"{word}{head} {{ {body} }}", rows, [*state.names, alias])
 
-    def inner(self, seen: Sequence[str]) -> tuple[str, Callable[[Embedding], list[Bound]]]:
-        """MATCH ... RETURN of one column, and its values for a row."""
-        scope = State("", [], tuple(seen))
-        pattern = self.pattern(scope)
-        nodes = [name for name in (*_visible(pattern), *seen) if name in NODES]
+    def inner(
+        self, seen: Sequence[str], old: bool
+    ) -> tuple[str, Callable[[Embedding], list[Bound]]]:
+        """MATCH and RETURN of one column, often with WITH and MATCH between them, and its values for a row.
+
+        old : a WITH in front takes the names that it sees, so that a later WITH drops them.
+        """
+        pattern = self.pattern(State("", [], tuple(seen)))
+        text, names = f"MATCH {pattern}", tuple(dict.fromkeys((*_visible(pattern), *seen)))
+        steps: list[Callable[[list[Embedding], Embedding], list[Embedding]]] = []
+        while len(steps) < 2 and self.draw.random() < 0.4:
+            shown, names, step = self.inner_with(names, () if old else seen)
+            text, steps = f"{text} {shown}", [*steps, step]
+        if steps and self.draw.random() < 0.6:
+            second = self.pattern(State("", [], names))
+            text, names = f"{text} MATCH {second}", (*_visible(second), *names)
+            steps.append(lambda rows, _: [e for r in rows for e in self.extended(second, None, r)])
+        nodes = [name for name in names if name in NODES]
         name = self.draw.choice(nodes) if nodes and self.draw.random() < 0.6 else None
         returned = f"id({name})" if name else "count(*)"
 
         def values(row: Embedding) -> list[Bound]:
             found = self.extended(pattern, None, _kept(row, seen))
+            for step in steps:
+                found = step(found, row)
+                if len(found) > MOST_ROWS:
+                    raise TooMany
             return [one[name] for one in found] if name else [len(found)]
 
-        return f"MATCH {pattern} RETURN {returned}", values
+        return f"{text} RETURN {returned}", values
+
+    def inner_with(
+        self, names: Sequence[str], stay: Sequence[str]
+    ) -> tuple[str, tuple[str, ...], Callable[[list[Embedding], Embedding], list[Embedding]]]:
+        """A WITH, the names behind it, and its rows. stay : the names that it does not drop."""
+        kept = [name for name in names if self.draw.random() < 0.4]
+        alias, kind = self.fresh("n"), self.draw.choice(["", "DISTINCT ", "count(*)"])
+        shown = [*kept, f"count(*) AS {alias}" if kind == "count(*)" else f"1 AS {alias}"]
+        around = [name for name in stay if name not in kept]
+
+        def rows(before: list[Embedding], row: Embedding) -> list[Embedding]:
+            groups: dict[tuple[Bound, ...], int] = {} if kept or kind != "count(*)" else {(): 0}
+            every = [tuple(one[name] for name in kept) for one in before]
+            for one in every:
+                groups[one] = groups.get(one, 0) + 1
+            several = every if not kind else [*groups]
+            return [
+                {
+                    **dict(zip(kept, one, strict=True)),
+                    alias: groups[one] if kind == "count(*)" else 1,
+                    **_kept(row, around),
+                }
+                for one in several
+            ]
+
+        text = f"WITH {'DISTINCT ' if kind == 'DISTINCT ' else ''}{', '.join(shown)}"
+        return text, (*kept, alias, *around), rows
 
     def with_(self, state: State) -> State:
         kind, names = self.draw.random(), state.names
@@ -192,11 +236,26 @@ class _Maker:
         if kind < 0.5:
             test = self.exists(state, 0)  # a bare pattern is no value
             return test.text, test.of
+        if kind < 0.65:
+            return self.subquery(state)
         if not state.names:
             return "1", lambda row: 1
         name = self.draw.choice(state.names)
         text = f"id({name})" if name in NODES else f"{name}.k" if name.startswith("r") else name
         return text, lambda row: row[name]
+
+    def subquery(self, state: State) -> tuple[str, Callable[[Embedding], object]]:
+        text, values = self.inner(state.names, old=False)
+        match self.draw.choice(["EXISTS", "COUNT", "COLLECT"]):
+            case "EXISTS":
+                return f"EXISTS {{ {text} AS one }}", lambda row: bool(values(row))
+            case "COUNT":
+                return f"COUNT {{ {text} AS one }}", lambda row: len(values(row))
+            case _:
+                return (
+                    f"COLLECT {{ {text} AS one }}",
+                    lambda row: tuple(sorted(values(row), key=repr)),
+                )
 
     def comprehension(self, state: State) -> tuple[str, Callable[[Embedding], object]]:
         chain = self.chain(state, self.draw.choice([1, 1, 2]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import shutil
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -44,12 +45,14 @@ class Swap:
 
     def __init__(self, path: Path, target: Path, before: int) -> None:
         self.path, self.target, self.left = path, target, before
+        self.lock = threading.Lock()  # files that DuckDB reads are opened in several threads
 
     def __call__(self, root: Path, path: Path) -> int:
-        if self.left == 0:
-            shutil.rmtree(self.path) if self.path.is_dir() else self.path.unlink()
-            self.path.symlink_to(self.target)
-        self.left -= 1
+        with self.lock:
+            if self.left == 0:
+                shutil.rmtree(self.path) if self.path.is_dir() else self.path.unlink()
+                self.path.symlink_to(self.target)
+            self.left -= 1
         return opened_below(root, path)
 
 

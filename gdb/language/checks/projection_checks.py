@@ -64,7 +64,7 @@ def passed_on(clause: With, frame: Frame) -> Frame:
 def _refuse_shadow(item: ReturnItem, frame: Frame) -> None:
     """A name from around a subquery stays visible in it, so that nothing else may have it."""
     alias, around = item.alias, frame.around
-    if alias is None or around is None or alias.text in frame.names:
+    if alias is None or around is None:
         return
     same = isinstance(item.expression, syntax.Variable) and item.expression.name == alias.text
     if around.find(alias.text) is not None and not same:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import unquote, urlparse
 
 from gdb.errors import ArgumentProblem, TypeProblem
 from gdb.language.report import problem
+from gdb.physical.rows.batches import Parts, expand_rows
 from gdb.storage.disk.opening import opened_below
 
 if TYPE_CHECKING:
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 _LONGEST = 1 << 24
+
+
+def load_rows(context: RowContext, clause: LoadCsv, parts: Parts) -> Parts:
+    """Each row with each line of the file that LOAD CSV reads for it; raises as `load_lines`."""
+    name = clause.variable.text
+
+    def expand(row: Row) -> Iterable[Row]:
+        return ({**row, name: line} for line in load_lines(context, clause, row))
+
+    return expand_rows(context.allowance, parts, expand)
 
 
 def load_lines(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value]:

@@ -38,6 +38,7 @@ from gdb.language.syntax import Expression, PathPattern
 from gdb.logical.operators import (
     Aggregate,
     Apply,
+    Argument,
     Distinct,
     Filter,
     Limit,
@@ -157,19 +158,16 @@ def run_over_rows(
                     pass  # it has written, and its rows are unused
         context.graph.flush()
     finally:
-        del (
-            context.evaluator
-        )  # it knows the runner, which knows the context: together they would outlive the query
+        # it knows the runner, which knows the context: together they would outlive the query
+        del context.evaluator
     return RowsAnswer(names, rows)
 
 
 def extensions(
     context: RowContext, pattern: Pattern, rows: Sequence[Row], known: Iterable[str]
 ) -> Iterator[list[Numbered]]:
-    """As `row_matching.extensions`."""
-    return row_matching.extensions(
-        context, pattern, rows, known
-    )  # its module is loaded when it is first needed
+    """As `row_matching.extensions`, whose module is loaded when it is first needed."""
+    return row_matching.extensions(context, pattern, rows, known)
 
 
 @dataclass(slots=True)
@@ -236,6 +234,10 @@ class Runner:
         )
 
     def _operators(self, operators: Operators, start: Batches) -> Batches:
+        begun: Row = {}
+        if any(isinstance(operator, Argument) for operator in operators):  # for one row
+            ((begun,),) = start.parts
+            start = few_rows(start.names, [begun])
         if start.some is not None:
             rows = few_rows(start.names, [dict(row) for row in start.some])
         else:
@@ -243,15 +245,23 @@ class Runner:
         place, steps = 0, self.context.kept.steps(operators, start.names)
         while place < len(steps):
             step = steps[place]
-            if step.last is None:
-                rows = self._operator(step.operator, rows, names=step.names, after=step.after)
-                if step.kept is not None:
-                    rows = narrow_rows(rows, step.kept)
-                place += 1
-            else:
+            if step.last is not None:
                 rows = self._filled(operators[place : step.last + 1], rows)
-                place = step.last + 1
+            elif isinstance(step.operator, Argument):
+                rows = self._argument(step.operator, rows, begun)
+            else:
+                rows = self._operator(step.operator, rows, names=step.names, after=step.after)
+            if step.kept is not None:
+                rows = narrow_rows(rows, step.kept)
+            place = (place if step.last is None else step.last) + 1
         return rows
+
+    def _argument(self, operator: Argument, rows: Batches, begun: Row) -> Batches:
+        """The rows with values of the row that the plan began with."""
+        values, meter = {name: begun[name] for name in operator.names}, self.context.meter
+        parts = ([{**row, **values} for row in part] for part in rows.parts)
+        made = parts if meter is None else meter.parts(parts, meter.operator(operator))
+        return Batches(names_after(operator, rows.names), made)
 
     def _filled(self, operators: Operators, start: Batches) -> Batches:
         """The rows of operators that end with a LIMIT that any rows fill (`gdb.physical.rows.limiting`):
@@ -378,7 +388,9 @@ class Runner:
             case Create() | BulkCreate() | Merge() | Set() | Remove() | Delete() | Foreach():
                 return self._write(operator, rows)
             case LoadCsv():
-                return self._load(operator, rows)
+                from gdb.physical.rows.csv import load_rows  # here: only LOAD CSV needs it
+
+                return load_rows(context, operator, rows.parts)
             case CallProcedure():
                 return calling.call_procedure(context, operator, rows.parts)
         raise InternalError(f"{type(operator).__name__} cannot be run.")
@@ -416,16 +428,6 @@ class Runner:
             return ({**row, name: item} for item in found)
 
         return expand_rows(self.context.allowance, rows.parts, expand, prepared.fill)
-
-    def _load(self, clause: LoadCsv, rows: Batches) -> Parts:
-        from gdb.physical.rows.csv import load_lines  # here: only LOAD CSV needs it
-
-        name = clause.variable.text
-
-        def expand(row: Row) -> Iterable[Row]:
-            return ({**row, name: line} for line in load_lines(self.context, clause, row))
-
-        return expand_rows(self.context.allowance, rows.parts, expand)
 
     def _apply(self, operator: Apply, rows: Batches) -> Parts:
         """What a subquery finds for each row; where it writes, one row after the other, and all before this is read."""

@@ -1,0 +1,107 @@
+"""The names that a subquery takes from around it are visible in all of it, behind each WITH too."""
+
+from __future__ import annotations
+
+import pytest
+
+import gdb
+from gdb.logical import planning, rewrites
+
+GRAPH = "CREATE (:A {x: 1})-[:R]->(:B {i: 5}), (:A {x: 2})-[:R]->(:B {i: 9})"
+READS: dict[str, list[tuple[object, ...]]] = {
+    "CALL (a) { MATCH (a)-[:R]->(b) WITH b MATCH (a)-[:R]->(c) RETURN c.i AS i } RETURN a.x, i": [(1, 5), (2, 9)],
+    "RETURN a.x, COUNT { MATCH (a)-[:R]->(b) WITH b MATCH (a)-[:R]->(c) RETURN c }": [(1, 1), (2, 1)],
+    "WHERE EXISTS { MATCH (a)-[:R]->(b) WITH b MATCH (a {x: 2}) RETURN 1 AS one } RETURN a.x": [(2,)],
+    "CALL (a) { WITH 1 AS one RETURN a.x AS w } RETURN a.x, w": [(1, 1), (2, 2)],
+    "RETURN COLLECT { MATCH (a)-[:R]->(b) WITH b RETURN b.i + a.x }": [([6],), ([11],)],
+    "CALL (a) { WITH DISTINCT 1 AS z RETURN z, a.x AS f } RETURN z, f": [(1, 1), (1, 2)],
+    "RETURN COLLECT { UNWIND [1, 2] AS q WITH q RETURN a.x + q }": [([2, 3],), ([3, 4],)],
+    "RETURN COLLECT { UNWIND [3, 1] AS q WITH max(q) AS m UNWIND range(a.x, m) AS r RETURN r }": [
+        ([1, 2, 3],), ([2, 3],),
+    ],
+    "CALL (a) { MATCH (a)-->(b) WITH b ORDER BY b.i LIMIT 1 RETURN b.i AS v, a.x AS w } RETURN v, w": [
+        (5, 1), (9, 2),
+    ],
+    "CALL (a) { MATCH (a)-->(b) WITH b MATCH (b)<--(c {x: a.x}) RETURN c.x AS y } RETURN a.x, y": [(1, 1), (2, 2)],
+    "CALL (*) { WITH 1 AS q MATCH (z {x: a.x}) RETURN count(*) AS w } RETURN a.x, w": [(1, 1), (2, 1)],
+    "CALL (a) { WITH 5 AS y CALL (a, y) { RETURN a.x + y AS z } RETURN z } RETURN z": [(6,), (7,)],
+    "CALL (a) { WITH 5 AS y CALL { WITH a WITH a.x AS z RETURN z } RETURN z } RETURN z": [(1,), (2,)],
+    "CALL (a) { WITH 1 AS q RETURN a.x AS w UNION WITH 2 AS q RETURN q + a.x AS w } RETURN a.x, w": [
+        (1, 1), (1, 3), (2, 2), (2, 4),
+    ],
+    "RETURN [x IN [1, 2] | COLLECT { UNWIND [7] AS u WITH u RETURN u + x + a.x }]": [
+        ([[9], [10]],), ([[10], [11]],),
+    ],
+    # an aggregate of no rows: one row, which has the names too; a name that it groups by is a key
+    "CALL (a) { MATCH (a)-->(:Nix) WITH count(*) AS c RETURN c, a.x AS w } RETURN c, w": [(0, 1), (0, 2)],
+    "CALL (a) { MATCH (a)-->(:Nix) WITH *, count(*) AS c RETURN c, a.x AS w } RETURN c, w": [(0, 1), (0, 2)],
+    "CALL (a) { MATCH (a)-->(:Nix) WITH a, count(*) AS c RETURN c, a.x AS w } RETURN c, w": [],
+    "CALL (a) { WITH a WITH *, 1 AS z MATCH (a)-->(:Nix) WITH *, count(*) AS c RETURN c } RETURN c": [],
+    "CALL (a) { MATCH (a)-->(:Nix) WITH count(*) AS c ORDER BY a.x WHERE a.x > 1 RETURN c } RETURN a.x, c": [(2, 0)],
+    "CALL (a) { MATCH (a)-->(:Nix) RETURN count(*) + a.x AS c } RETURN c": [(1,), (2,)],
+    "CALL (a) { MATCH (a)-->(:Nix) RETURN count(*) AS c ORDER BY a.x } RETURN c": [(0,), (0,)],
+    # `*` means the names of its own
+    "RETURN COLLECT { MATCH (a)-->(b) WITH b.i AS i WITH * RETURN * }": [([5],), ([9],)],
+    "RETURN COLLECT { WITH a WITH a.x AS i WITH * RETURN * }": [([1],), ([2],)],
+    "RETURN size(COLLECT { WITH a RETURN * })": [(1,), (1,)],
+}  # fmt: skip
+WRITES: dict[str, tuple[str, list[tuple[object, ...]]]] = {
+    "CALL (a) { MATCH (a)-->(b) WITH b CREATE (a)-[:T]->(b) }": (
+        "MATCH (a:A)-[:T]->(b:B) RETURN a.x, b.i", [(1, 5), (2, 9)],
+    ),
+    "CALL (a) { WITH 1 AS o MERGE (a)-[:V]->(z:Z) }": ("MATCH (a:A)-[:V]->(:Z) RETURN a.x", [(1,), (2,)]),
+    "CALL (a) { MATCH (a)-->(b) WITH b SET a.q = b.i }": ("MATCH (a:A) RETURN a.x, a.q", [(1, 5), (2, 9)]),
+    "CALL (a) { MATCH (a)-[r]->() SET r.w = 10 WITH r SET r.w = r.w + a.x }": (
+        "MATCH ()-[r]->() RETURN r.w", [(11,), (12,)],
+    ),
+    "CALL (a) { WITH 1 AS o DETACH DELETE a }": ("MATCH (n) RETURN labels(n)", [(["B"],), (["B"],)]),
+    "CALL (a) { WITH 1 AS o FOREACH (i IN [7] | SET a.m = i) }": ("MATCH (a:A) RETURN a.m", [(7,), (7,)]),
+    "CALL (a) { MATCH (a)-->(:Nix) WITH count(*) AS c SET a.c = c }": ("MATCH (a:A) RETURN a.c", [(0,), (0,)]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("passes", [True, False])
+@pytest.mark.parametrize("text", READS)
+def test_reading(text: str, passes: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not passes:
+        monkeypatch.setattr(rewrites, "REWRITES", ())
+        monkeypatch.setattr(planning, "PASSES", ())
+    with gdb.connect() as db:
+        db.execute(GRAPH)
+        assert sorted(db.execute(f"MATCH (a:A) {text}").fetchall()) == READS[text]
+        assert db.execute(f"PROFILE MATCH (a:A) {text}").fetchall()
+
+
+@pytest.mark.parametrize("text", WRITES)
+def test_writing(text: str) -> None:
+    then, rows = WRITES[text]
+    with gdb.connect() as db:
+        db.execute(GRAPH)
+        db.execute(f"MATCH (a:A) {text}")
+        assert sorted(db.execute(then).fetchall()) == rows
+
+
+def test_explain_shows_where_they_come_from() -> None:
+    with gdb.connect() as db:
+        db.execute(GRAPH)
+        query = "MATCH (a:A) CALL (a) { MATCH (a)-->(b) WITH count(*) AS c RETURN c + a.x AS w } RETURN w"
+        plan = str(db.explain(query))
+        assert "Argument a" in plan
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "WITH 3 AS a RETURN a AS z",
+        "WITH a WITH 3 AS a RETURN a AS z",
+        "WITH a.x AS a RETURN a AS z",
+    ],
+)
+def test_nothing_else_may_have_such_a_name(body: str) -> None:
+    with gdb.connect() as db, pytest.raises(gdb.errors.SyntaxProblem, match="'a' is already"):
+        db.execute(f"MATCH (a:A) CALL (a) {{ {body} }} RETURN z")
+
+
+def test_the_older_form_drops_them() -> None:
+    with gdb.connect() as db, pytest.raises(gdb.errors.NameProblem, match="add a to it"):
+        db.execute("MATCH (a:A) CALL { WITH a WITH 1 AS q RETURN a.x AS w } RETURN w")
