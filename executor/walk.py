@@ -59,6 +59,10 @@ class Steps:
     sides: int
     allowed: U8 | None = None
 
+    def admits(self, eid: int) -> bool:
+        """Whether `allowed` has an edge."""
+        return self.allowed is None or bool(self.allowed[eid >> 3] >> (eid & 7) & 1)
+
     @property
     def flipped(self) -> Steps:
         """The same edges, followed from the other end."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.walk import Conditions, Differ, PathBound, Paths, Question, Taken, steps
 from gdb.executor.work.scheduler import Budget
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.pattern import RowEdge
     from gdb.physical.rows.run_context import RowContext
     from gdb.storage.format.direction import Direction
-    from gdb.storage.graph.adjacency import U32
+    from gdb.storage.graph.adjacency import I64, U32
     from gdb.storage.graph.snapshot import Snapshot
 
 _DIFFER = {
@@ -32,6 +34,35 @@ def conditions_of(context: RowContext, bound: PathBound | None = None) -> Condit
 def differ_of(mode: PathMode) -> Differ:
     """What a path mode keeps from repeating."""
     return _DIFFER[mode]
+
+
+def followed(question: Question, row: int, eids: I64) -> int | None:
+    """The vid where a row's path of these edges ends, one after the other from its start; None where it is no answer.
+
+    eids : i64[n], in the order of the path.
+    """
+    low, high = question.low, question.high
+    if len(eids) < low or (high is not None and len(eids) > high):
+        return None
+    if question.differ is not Differ.NOTHING and len(np.unique(eids)) < len(eids):
+        return None
+    if question.used_at is not None and question.used is not None:
+        used = question.used[question.used_at[row] : question.used_at[row + 1]]
+        if np.isin(eids, used).any():
+            return None
+    vids, view = [int(question.starts[row])], question.steps.view
+    for eid in eids.tolist():
+        (at,) = view.rows_of(np.array(vids[-1:], np.uint32))
+        begin, end = (int(view.offsets[at]), int(view.offsets[at + 1])) if at >= 0 else (0, 0)
+        places = np.flatnonzero(question.steps.eids[begin:end] == eid)
+        if not len(places) or not question.steps.admits(eid):
+            return None
+        vids.append(int(view.neighbours[begin + places[0]]))
+    if question.differ is Differ.VERTICES and len({*vids}) < len(vids):
+        return None
+    if question.goals is not None and vids[-1] != question.goals[row]:
+        return None
+    return vids[-1]
 
 
 def question_of(

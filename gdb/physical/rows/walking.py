@@ -24,7 +24,7 @@ from gdb.executor.walk import (
 from gdb.language.mentioned_names import mentioned
 from gdb.language.report import problem
 from gdb.physical.rows.component import admitted_edges, candidates
-from gdb.physical.rows.path_questions import conditions_of, differ_of, paths_of
+from gdb.physical.rows.path_questions import conditions_of, differ_of, followed, paths_of
 from gdb.physical.rows.pattern import Pattern, RowEdge
 from gdb.records import replace
 from gdb.storage.columns.model import offsets_of_lengths
@@ -82,6 +82,8 @@ class Walk:
         rows = [one for one in table if not bound or isinstance(one[1][self.end], NodeValue)]
         if not rows:
             return iter(())
+        if self.edge.name in self.bound and self.edge.selector is None:
+            return self._rows_of(self._along(rows), rows)
         few = self.few
         if few is not None and (few.ends or len(table) == 1):  # those of later rows may be missing
             cut = PathBound(few.most, short=few.ends)
@@ -99,6 +101,29 @@ class Walk:
             parts = [self._tested(question, k, row) for k, (_, row) in enumerate(rows)]
             return self._rows_of(together(parts), rows)
         return self._rows_of(self._paths(self._admitted(question, rows[0][1])), rows)
+
+    # ---- paths that the rows have -------------------------------------------------------------------
+
+    def _along(self, rows: Sequence[Numbered]) -> Paths:
+        """The paths of the relationships that the rows have under the name of the edge: each is followed, not found
+        among all paths."""
+        question, found = self._question(rows), []
+        for number, (_, row) in enumerate(rows):
+            value = row[self.edge.name]
+            several = value if isinstance(value, list) else [value]
+            listed = [one for one in several if isinstance(one, RelationshipValue)]
+            if len(listed) != len(several) or any(one.deleted for one in listed):
+                continue
+            eids = self.graph.eids(listed if self.forward else listed[::-1])
+            if self.tests:
+                self.known = {}  # what may be used may be another for each row
+                if not self._pass(eids, row).all():
+                    continue
+            end = followed(question, number, eids)
+            if end is not None:
+                mine = np.array([end], np.uint32), np.array([0, len(eids)], np.int64)
+                found.append(Paths(np.array([number], np.int64), *mine, eids))
+        return together(found)
 
     # ---- the question ----------------------------------------------------------------------------
 
