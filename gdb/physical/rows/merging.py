@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from gdb.base.values.comparison import group_key
+from gdb.base.values.comparison import equal, group_key
 from gdb.errors import SyntaxProblem
 from gdb.language.clauses import Merge, SetProperty
 from gdb.language.hidden_names import HIDDEN
@@ -27,7 +27,7 @@ from gdb.records import replace
 from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
-    from gdb.base.values.kinds import Row
+    from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import RowContext
 
 
@@ -159,10 +159,10 @@ class Merging:
         return replace(pattern, nodes=nodes, relationships=relationships)
 
     def _keys_of(self, prepared: Sequence[Row]) -> Iterable[object]:
-        """The key of each row: rows with equal keys find the same."""
+        """The key of each row: rows with equal keys find the same. A NaN has one of its own: it equals nothing."""
         bound = [name for name in self.bound if not prepared or name in prepared[0]]
         columns: list[list[object]] = [
-            [group_key(row[name]) for row in prepared] for name in self.hidden
+            [_key(row[name]) for row in prepared] for name in self.hidden
         ]
         columns += [[id(row[name]) for row in prepared] for name in bound]
         return zip(*columns, strict=True) if columns else [()] * len(prepared)
@@ -215,6 +215,13 @@ class Merging:
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
+
+
+def _key(value: Value) -> object:
+    """What equal values share; of what does not equal itself, an object of its own."""
+    if isinstance(value, (float, list, dict)) and equal(value, value) is not True:
+        return object()
+    return group_key(value)
 
 
 _Part = TypeVar("_Part", NodePattern, RelationshipPattern)

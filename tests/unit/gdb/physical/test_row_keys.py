@@ -225,3 +225,16 @@ def test_explain_says_what_is_looked_up(monkeypatch: pytest.MonkeyPatch) -> None
         db.execute("UNWIND range(1, 9) AS k CREATE (:P {id: k})")
         text = "MATCH (m:P {id: 2}) WITH m.id + 1 AS k MATCH (n:P {id: k}) RETURN n"
         assert "match n: listed, looked up n by id" in db.explain(text)
+
+
+@pytest.mark.parametrize("value", ["NaN", "[NaN]", "{a: NaN}"])
+def test_merge_finds_no_nan_even_its_own(value: str) -> None:
+    with gdb.connect() as db:
+        for made in (2, 4):
+            if value.startswith("{"):
+                db.execute(f"UNWIND [{value}, {value}] AS i MERGE (a:A {{k: i.a}})")
+            else:
+                db.execute(f"UNWIND [{value}, {value}] AS i MERGE (a:A {{k: i}})")
+            assert db.execute("MATCH (a:A) RETURN count(*)").scalar() == made
+        db.execute("UNWIND [1.0, 0.0 / 0.0, 1, -0.0, 0.0] AS i MERGE (:B {k: i})")
+        assert db.execute("MATCH (a:B) RETURN count(*)").scalar() == 3
