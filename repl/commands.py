@@ -6,12 +6,14 @@ with its help.
 
 from __future__ import annotations
 
+import io
 import os
+import re
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeAlias
+from typing import TextIO, TypeAlias
 
 from gdb.answer.drawing.drawing import checked_path
 from gdb.answer.table import table
@@ -24,6 +26,8 @@ from .format import pasted
 from .session import Session
 from .settings import SETTINGS, Setting
 from .statements import Statement, all_of, streamed, where
+
+_PLACE = re.compile(r"^line \d+, column \d+: ")
 
 Handler: TypeAlias = Callable[[Session, str], None]
 
@@ -163,6 +167,24 @@ def read(session: Session, path: str) -> None:
         session.reading.pop()
 
 
+def piped_lines(stream: TextIO) -> Iterator[str]:
+    """The lines of standard input.
+
+    Raises
+    ------
+    ArgumentProblem : they are no UTF-8 text.
+    """
+    if isinstance(stream, io.TextIOWrapper):
+        stream.reconfigure(encoding="utf-8", errors="strict")
+    try:
+        yield from stream
+    except UnicodeDecodeError as error:
+        raise ArgumentProblem(
+            f"the input is no UTF-8 text: {error.reason}.",
+            "Convert it, as with `iconv -f latin1 -t utf-8`.",
+        ) from None
+
+
 def _lines(path: str) -> Iterator[str]:
     try:
         with Path(path).expanduser().open(encoding="utf-8") as file:
@@ -264,11 +286,13 @@ def _load(session: Session, argument: str) -> None:
     ".draw",
     "Draw the nodes and relationships of the last answer, into an .svg or .html file.",
     argument="FILE",
+    takes_files=True,
 )
 def _draw(session: Session, argument: str) -> None:
     if not argument:
         raise ArgumentProblem("there is no file.", "Write it: `.draw answer.svg`.")
-    checked_path(argument)
+    file = _one_file(argument, ".draw")
+    checked_path(file)
     if not session.last:
         raise ArgumentProblem(
             "there is no answer to draw.",
@@ -278,7 +302,7 @@ def _draw(session: Session, argument: str) -> None:
         warnings.simplefilter("ignore", QueryWarning)  # they were printed with the answer
         source = session.transaction or session.db
         answer = source.execute(session.last, session.parameters)
-        session.say(f"{argument}: {answer.draw(argument)}")
+        session.say(f"{file}: {answer.draw(file)}")
 
 
 # ---- the options ---------------------------------------------------------------------------------
@@ -333,7 +357,9 @@ def give(session: Session, name: str, literal: str) -> None:
         found = session.db.execute(f"RETURN ({literal}\n) AS value").fetchall()
     except GdbError as error:
         cure = "Write it as Cypher does: 30, 'text', [1, 2], {a: 1}, date('2020-01-31')."
-        raise ArgumentProblem(f"{literal} is no value: {error.message}", cure) from None
+        # its place is one in the query that was made of it
+        reason = _PLACE.sub("", error.message)
+        raise ArgumentProblem(f"{literal} is no value: {reason}", cure) from None
     session.parameters[name] = found[0][0]
 
 

@@ -47,7 +47,7 @@ class Names:
     """The names a graph has, and the dot-commands with what each can take.
 
     keys_of : the property keys of each label and of each type.
-    files : the dot-commands that take files, with their options.
+    files : the dot-commands that take files, with their options, and what each of these can be, () for anything.
     listed : the files and folders whose path begins so; a folder ends in a slash.
     """
 
@@ -57,7 +57,7 @@ class Names:
     keys_of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     procedures: tuple[str, ...] = ()
     commands: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    files: Mapping[str, Mapping[str, tuple[str, ...]]] = field(default_factory=dict)
     listed: Callable[[str], Iterable[str]] = lambda beginning: ()
 
 
@@ -168,14 +168,21 @@ def _of_commands(text: str, names: Names) -> list[Candidate]:
 
 
 def _of_files(
-    argument: str, options: tuple[str, ...], listed: Callable[[str], Iterable[str]]
+    argument: str,
+    options: Mapping[str, tuple[str, ...]],
+    listed: Callable[[str], Iterable[str]],
 ) -> list[Candidate]:
-    """Options, or files: also those behind the `=` of NAME=FILE, and behind an open quote."""
+    """Options, what the one before can be, or files: also those behind the `=` of NAME=FILE, and behind an open
+    quote."""
     closed = _CLOSED.sub(lambda quote: "\0" * len(quote.group()), argument)
     found = _ARGUMENT.search(closed)
     word = argument[found.start() :] if found else ""
     if word.startswith("-"):
         return [Candidate(held, len(word), "option") for held in options if held.startswith(word)]
+    before = argument[: len(argument) - len(word)].split()
+    choices = options.get(before[-1], ()) if before else ()
+    if choices:
+        return [Candidate(held, len(word), "option") for held in choices if held.startswith(word)]
     mark = word[0] if word[:1] in ("'", '"') else ""
     beginning = word[1:] if mark else word.rpartition("=")[2]
     length = len(mark + beginning)

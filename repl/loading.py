@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from gdb.errors import GdbError, LinesSkipped
+from gdb.language.suggest import did_you_mean
 from gdb.records import dataclass
 from gdb.storage.importer.load_options import Option, load_options
 
@@ -39,7 +40,10 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise GdbError instead of ending the process."""
-        raise GdbError(f"{self.prog}: {message}.", "`.load --help` shows what it takes.")
+        _, unknown, words = message.partition("unrecognized arguments: ")
+        meant = did_you_mean(words.split()[0], option_names()) if unknown and words else ""
+        cure = meant or "`.load --help` shows what it takes."
+        raise GdbError(f"{self.prog}: {message}.", cure)
 
 
 def words_of(text: str) -> list[str]:
@@ -57,9 +61,11 @@ def words_of(text: str) -> list[str]:
         ) from None
 
 
-def option_names() -> tuple[str, ...]:
-    """All options, for completion."""
-    return tuple(dict.fromkeys(re.findall(r"--[\w-]+", Parser().format_usage())))
+def option_names() -> dict[str, tuple[str, ...]]:
+    """All options with what each can be, () for anything, for completion."""
+    choices = {flag_of(name): tuple(one.choices or ()) for name, one in load_options().items()}
+    names = re.findall(r"--[\w-]+", Parser().format_usage())
+    return {name: choices.get(name, ()) for name in names}
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

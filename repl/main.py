@@ -160,7 +160,9 @@ def _use(session: Session, arguments: argparse.Namespace) -> int:
     if arguments.sources is not None:
         return _run(session, lambda: _run_sources(session, arguments.sources))
     if not people:
-        return _run(session, lambda: commands.run(session, streamed(sys.stdin)))
+        return _run(
+            session, lambda: commands.run(session, streamed(commands.piped_lines(sys.stdin)))
+        )
     from . import shell
 
     shell.run(

@@ -6,6 +6,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -71,7 +72,13 @@ def edit_text(text: str) -> str:
     ------
     ArgumentProblem : there is no editor, or it failed; nothing is to be run then.
     """
-    editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    named = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not named and not sys.stdin.isatty():
+        raise ArgumentProblem(
+            "an editor needs a terminal, and this is none.",
+            "Set EDITOR to a program that needs none, or run `gdbsh` at a terminal.",
+        )
+    editor = named or "vi"
     with tempfile.TemporaryDirectory() as made:
         path = Path(made) / "query.cypher"
         path.write_text(f"{text};\n" if text else "", encoding="utf-8")

@@ -41,7 +41,7 @@ class Setting:
             setattr(session, self.attribute, self.read(text))
         except (ValueError, KeyError):
             cure = f"Write one of: {self.usage.replace('|', ', ')}."
-            raise NameProblem(f"{self.name} does not take {text!r}.", cure) from None
+            raise NameProblem(f".{self.name} does not take {text!r}.", cure) from None
 
     def shown(self, session: Session) -> str:
         """The option with its value."""

@@ -26,7 +26,7 @@ from gdb.base import private_folder
 from gdb.base.private_folder import NotPrivate
 from gdb.errors import GdbError
 
-from . import commands
+from . import commands, saved_queries
 from .complete import KEYWORDS, Names, complete
 from .folders import history_file
 from .loading import option_names
@@ -135,7 +135,10 @@ def _keys() -> KeyBindings:
 
 def _names(session: Session) -> Names:
     known = {name: held.choices for name, held in commands.names().items()}
-    files = {name: option_names() for name, held in commands.names().items() if held.takes_files}
+    known[".run"] = tuple(name for name, _ in saved_queries.list_queries())
+    known[".param"] = tuple(session.parameters)
+    takes = (name for name, held in commands.names().items() if held.takes_files)
+    files = {name: option_names() if name == ".load" else {} for name in takes}
     try:
         schema, procedures = session.db.schema(), session.db.procedures()
     except GdbError:  # the next query reports it; completion stays silent

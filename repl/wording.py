@@ -10,6 +10,7 @@ from gdb.storage.importer.load_options import respelt
 _ARGUMENTS = ("nodes", "edges", "timeout", "gpu_memory", "import_root", "read_only")
 """Arguments of the library, beside the options of an import, that its errors name."""
 _TEXTS = (
+    (r'Give memory="(\w+)" or more', r"Give --memory \1 or more"),
     (r'Pass parameters=\{"(\w+)": \.\.\.\}', r"Give it a value: `.param \1 VALUE` or --param \1=VALUE"),
     (r"\bpass header=False and columns=", "give --no-header and columns="),
     (r"\bGive a path, or None for", "Give a path, or leave it out for"),

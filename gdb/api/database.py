@@ -377,7 +377,7 @@ class Database(Queries):
         return made is not changes.base
 
     def _refuse_inside(self) -> None:
-        if self._store.writes_here:
+        if self._store.writes_here and not self.closed:
             raise ChangeRefused(
                 "a transaction of this thread is open",
                 "End it first: it and this cannot both write.",

@@ -245,7 +245,10 @@ def own_limits(values: Mapping[str, float] | None) -> dict[str, float]:
             'Write it as {"MAX_DEPTH": 200}.',
         )
     for name, value in (values or {}).items():
-        one_of("limits", name, limits.NAMES)
+        if name not in limits.NAMES:
+            cure = did_you_mean(str(name), limits.NAMES, quoted=True)
+            cure = cure or f"There are {', '.join(limits.NAMES)}."
+            raise NameProblem(f"there is no limit {name!r}.", cure)
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise TypeProblem(
                 f"the limit {name} is a number, not {type(value).__name__}.",

@@ -193,4 +193,6 @@ def unlock(fd: int) -> None:
 def holder(content: bytes) -> str:
     """The holder of a lock, by what it holds."""
     text = content.decode("ascii", "replace").strip()
+    if text == str(os.getpid()):
+        return "Another Database of this process"
     return f"Process {text}" if text.isdigit() else "Another process"

@@ -88,6 +88,8 @@ class Gathering:
         for each in sources:
             found += self._source(each)
         if not found and not sources:  # an export may be empty
+            if nodes or edges:
+                raise ImportFailed("the lists of tables are empty", "Name a file or a table.")
             raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
         return found
 
@@ -299,6 +301,11 @@ def _tables_of(source: object) -> list[object]:
 def _several(value: object) -> list[object]:
     """One thing, or a sequence of them."""
     value = table_of(value)
+    if isinstance(value, Mapping):
+        raise ImportFailed(
+            f"a dict of {', '.join(map(repr, value)) or 'nothing'} is no table",
+            "Make a data frame of it, give a list with a dict for each row, or use tx.add_nodes and tx.add_edges.",
+        )
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):

@@ -248,7 +248,9 @@ class TypedTable(Table, ABC):
             if field.role in ("ID", "START_ID", "END_ID") and kind not in ("int64", "string"):
                 raise ImportFailed(
                     f"the column of ids {field.name or field.role!r} holds {type}",
-                    "Cast it to BIGINT or VARCHAR.",
+                    "Cast it to BIGINT or VARCHAR; a data frame has DOUBLE where ids are missing: drop these rows."
+                    if kind == "float64"
+                    else "Cast it to BIGINT or VARCHAR.",
                     file=str(self.path),
                 )
         names = [f"c{i}" for i in range(len(fields))]

@@ -17,7 +17,7 @@ NAMES = Names(
     keys=("age", "name"),
     procedures=("db.labels", "db.schema.nodes", "my.own"),
     commands={".load": (), ".mode": ("csv", "json", "table"), ".schema": (), ".stats": ()},
-    files={".load": ("--label", "--type")},
+    files={".load": {"--label": (), "--type": (), "--on-error": ("raise", "skip")}, ".draw": {}},
     listed=lambda beginning: [path for path in FILES if path.startswith(beginning)],
 )
 
@@ -57,6 +57,10 @@ def texts(text: str) -> list[str]:
         (".mode c", ["csv"]),
         (".nothing x", []),
         (".load a", ["a.csv"]),
+        (".load a.csv --on-error s", ["skip"]),
+        (".load a.csv --on-error ", ["raise", "skip"]),
+        (".draw it", ["'it'\"'\"'s.csv'"]),
+        (".draw --", []),
         (".load my", ["'my file.csv'", "'my folder/"]),
         (".load 'my fi", ["'my file.csv'"]),
         ('.load "my fo', ['"my folder/']),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 
 import pytest
@@ -247,6 +248,8 @@ def test_edit(
     assert "failed" in said(capsys, "-c", "RETURN 1 AS x; .edit", code=1)[1]
     monkeypatch.setenv("EDITOR", "false")
     assert "failed" in said(capsys, "-c", "RETURN 1 AS x; .edit", code=1)[1]
+    monkeypatch.delenv("EDITOR")
+    assert "needs a terminal" in said(capsys, "-c", "RETURN 1 AS x; .edit", code=1)[1]
 
 
 # ---- the schema ----------------------------------------------------------------------------------
@@ -304,3 +307,34 @@ def test_a_drawing_sees_parameters_and_the_transaction(
     text = "BEGIN; CREATE (:P {id: 7}); MATCH (p:P {id: $x}) RETURN p"
     shown, _ = said(capsys, "--param", "x=7", "-c", f"{text}; .draw {tmp_path / 'a.svg'}; COMMIT")
     assert "1 node" in shown.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("-c", ".rows abc"), ".rows does not take 'abc'"),
+        (("-c", ".load x.csv --on-eror skip"), "Did you mean --on-error?"),
+        (("-c", ".param x foo"), "foo is no value: there is no variable 'foo'"),
+        (("-c", ".draw 'a b.svg'"), "there is no answer to draw"),
+        (("--limit", "FOO=1", "-c", "RETURN 1"), "there is no limit 'FOO'"),
+        (("--limit", "MAX_ROW=1", "-c", "RETURN 1"), "MAX_ROWS"),
+        (("--memory", "5", "-c", "RETURN 1"), "Give --memory 1MiB or more."),
+    ],
+)
+def test_what_is_wrong_is_in_the_words_of_the_shell(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told in said(capsys, *words, code=1)[1]
+
+
+def test_input_that_is_no_text(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = io.TextIOWrapper(io.BytesIO(b"RETURN 1 AS x;\n\xff\xfe"), errors="surrogateescape")
+    monkeypatch.setattr("sys.stdin", given)
+    assert "no UTF-8 text" in said(capsys, code=1)[1]
+
+
+def test_draw_takes_a_name_in_quotes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said(capsys, "-c", f"CREATE (a:A); MATCH (a) RETURN a; .draw '{tmp_path}/my a.svg'")
+    assert (tmp_path / "my a.svg").exists()

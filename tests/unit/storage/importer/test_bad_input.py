@@ -10,6 +10,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -439,3 +440,16 @@ def test_a_warning_made_an_error_stores_nothing(store: Store, tmp_path: Path) ->
         with pytest.raises(LinesSkipped):
             load(store, written(tmp_path, b"1 2\nx\n"), format="snap", on_error="skip")
     assert store.snapshot() is before
+
+
+@pytest.mark.parametrize(
+    ("nodes", "told"),
+    [
+        ({"P": []}, "the lists of tables are empty"),
+        ({"P": {"id": [1, 2]}}, "a dict of 'id' is no table"),
+        ({"P": 5}, "5 is no path"),
+    ],
+)
+def test_what_is_no_table(store: Store, nodes: Any, told: str) -> None:
+    with pytest.raises(ImportFailed, match=told):
+        load(store, nodes=nodes)
