@@ -187,7 +187,8 @@ def piped_lines(stream: TextIO) -> Iterator[str]:
 
 def _lines(path: str) -> Iterator[str]:
     try:
-        with Path(path).expanduser().open(encoding="utf-8") as file:
+        # a carriage return in a text is one: no line end is translated, as in standard input
+        with Path(path).expanduser().open(encoding="utf-8", newline="\n") as file:
             yield from file
     except (OSError, RuntimeError, UnicodeDecodeError) as error:
         why = getattr(error, "strerror", None) or str(error)

@@ -60,7 +60,7 @@ def load(db: Database, paths: Sequence[Path]) -> str:
 def _lines(path: Path) -> Iterator[str]:
     try:
         with open_input(path) as stream:
-            yield from io.TextIOWrapper(stream, encoding="utf-8-sig")
+            yield from io.TextIOWrapper(stream, encoding="utf-8-sig", newline="\n")
     except UnicodeDecodeError as error:
         raise ImportFailed(
             f"cannot be read ({error})", "Name a UTF-8 text file.", file=str(path)

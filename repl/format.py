@@ -20,6 +20,7 @@ from gdb.answer.table import BOX, MARKDOWN, cell, places, printable, table
 from gdb.base.values.duration import Duration
 from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, Time
 from gdb.errors import NotSupported
+from gdb.language.name_text import value_text
 from gdb.records import dataclass
 from gdb.storage.columns.temporal import text_of
 from gdb.storage.copies.formulas import guarded
@@ -148,7 +149,7 @@ def pasted(value: object) -> str:
         case list() | tuple():
             return f"[{', '.join(map(pasted, value))}]"
         case float() if not math.isfinite(value):
-            return f"toFloat('{value}')"
+            return value_text(value)
     function = _constructor(value)
     return f"{function}('{literal(value)}')" if function else literal(value)
 

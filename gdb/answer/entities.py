@@ -179,7 +179,8 @@ def literal(value: object) -> str:
         case bool():
             return str(value).lower()
         case str():
-            escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
+            escaped = value.replace("\\", "\\\\").replace("'", "\\'")
+            escaped = escaped.replace("\n", "\\n").replace("\r", "\\r")
             return f"'{escaped}'"
         case list() | tuple():
             return f"[{', '.join(map(literal, value))}]"
@@ -393,13 +394,13 @@ def _records(columns: Mapping[str, Slice | None], count: int) -> list[dict[str, 
     """Columns turned into `count` dicts, nulls left out."""
     records: list[dict[str, PropertyValue]] = [{} for _ in range(count)]
     for key, column in columns.items():
-        for record, value in zip(records, _values(column), strict=False):
+        for record, value in zip(records, python_values(column), strict=False):
             if value is not None:
                 record[key] = value
     return records
 
 
-def _values(column: Slice | None) -> list[PropertyValue | None]:
+def python_values(column: Slice | None) -> list[PropertyValue | None]:
     """The values of a column as Python has them."""
     values = [] if column is None else column.to_list()
     if column is not None and column.kind == "any":

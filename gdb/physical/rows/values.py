@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import timedelta
 from typing import TYPE_CHECKING, cast
 
 from gdb.answer.entities import Node, Path, Relationship
 from gdb.base.allowance import paced
-from gdb.base.values.duration import Duration
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.temporal_python import from_python, to_python
 
@@ -72,18 +70,8 @@ class UserValues:
     def _properties(self, properties: Mapping[str, Value]) -> dict[str, PropertyValue]:
         """The properties for the user, in the order of their names, as `gdb.answer.entities` reads them from the
         store."""
-        copies = {key: _kept(self.cell(value)) for key, value in sorted(properties.items())}
+        copies = {key: self.cell(value) for key, value in sorted(properties.items())}
         return cast("dict[str, PropertyValue]", copies)  # no element or map is a property
-
-
-def _kept(value: object) -> object:
-    """A property as a store keeps it: a duration is a length."""
-    match value:
-        case Duration(months=0, days=days, seconds=seconds, nanoseconds=rest) if rest % 1000 == 0:
-            return timedelta(days, seconds, rest // 1000)
-        case list():
-            return [_kept(item) for item in value]
-    return value
 
 
 taken = from_python

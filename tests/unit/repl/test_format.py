@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
+import gdb
 from gdb.answer.entities import Node, Path, Relationship
 from gdb.answer.table import cell, fitted, places, table
 from gdb.base.values.duration import Duration
@@ -182,3 +183,23 @@ def test_dates_and_times_are_iso_texts_in_every_format() -> None:
     assert list(csv_lines(["a", "b", "c"], [TIMES]))[1] == ",".join(texts)
     assert json.loads("".join(json_lines(["x"], [(TIMES,)]))) == [{"x": texts}]
     assert cell(TIMES) == f"[{', '.join(texts)}]"
+
+
+HARD: list[object] = [
+    *("x\r\ny\rz", 'it\'s \\ "q"', "\x00\x01\t\b\f", "\u2028é\U0001f600"),
+    *(float("inf"), -float("inf"), float("nan"), -0.0, 1e300, 5e-324, 2**63 - 1, -(2**63), True),
+    *([1, 2], ["a\r", "b"], [float("inf"), 1.5]),
+]
+
+
+@pytest.mark.parametrize("value", HARD, ids=repr)
+def test_a_statement_of_insert_makes_the_same_node(value: object) -> None:
+    shown = "MATCH (n) RETURN labels(n), properties(n)"
+    with gdb.connect() as db, gdb.connect() as again:
+        db.execute(
+            "CREATE (:`My lab`:MATCH {`a key`: $v, null: 1, match: 2, `b``c`: 3})", {"v": value}
+        )
+        rows = [tuple(row) for row in db.execute("MATCH (n) RETURN n")]
+        for line in lines(Format.INSERT, ["n"], rows, None):
+            again.execute(line)
+        assert repr(again.execute(shown).fetchall()) == repr(db.execute(shown).fetchall())

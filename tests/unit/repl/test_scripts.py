@@ -338,3 +338,27 @@ def test_input_that_is_no_text(
 def test_draw_takes_a_name_in_quotes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     said(capsys, "-c", f"CREATE (a:A); MATCH (a) RETURN a; .draw '{tmp_path}/my a.svg'")
     assert (tmp_path / "my a.svg").exists()
+
+
+@pytest.mark.parametrize("way", ["-f", ".read", "load", "stdin"])
+def test_a_carriage_return_in_a_text_stays(
+    way: str,
+    store: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    script = tmp_path / "c.cypher"
+    script.write_bytes(b"// one\r\nCREATE (:A {s: 'x\r\ny\rz'});\r\n")
+    match way:
+        case "-f":
+            said(capsys, store, "-f", str(script))
+        case ".read":
+            said(capsys, store, "-c", f".read {script}")
+        case "load":
+            said(capsys, "load", store, str(script))
+        case _:
+            monkeypatch.setattr("sys.stdin", io.TextIOWrapper(script.open("rb"), newline="\n"))
+            said(capsys, store)
+    shown, _ = said(capsys, store, "--mode", "json", "-c", "MATCH (n) RETURN n.s AS s")
+    assert shown == '[{"s": "x\\r\\ny\\rz"}]\n'
