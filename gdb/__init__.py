@@ -11,7 +11,6 @@ Everything but the errors is loaded when first used, so that `import gdb` costs 
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from gdb import errors
@@ -51,6 +50,7 @@ from gdb.errors import (
     TypeProblem,
     WrongType,
 )
+from gdb.imports import imported
 
 if TYPE_CHECKING:
     from gdb.answer.device_columns import DeviceColumns
@@ -149,9 +149,9 @@ _HOMES = {
 
 def __getattr__(name: str) -> object:
     if name == "__version__":
-        value: object = import_module("gdb.base.version").installed_version()
+        value: object = imported("gdb.base.version").installed_version()
     elif name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
+        value = getattr(imported(_HOMES[name]), name)
     else:
         raise AttributeError(f"module 'gdb' has no attribute {name!r}")
     globals()[name] = value  # the next access does not come here

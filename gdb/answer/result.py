@@ -15,6 +15,7 @@ from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.relational.relational_tail import Output, TailResult
+from gdb.imports import imported
 
 if TYPE_CHECKING:
     import networkx
@@ -253,10 +254,7 @@ class Result:
         `db.load(r.networkx())` makes the same graph, but that it takes no id spaces and one direction for all. networkx
         must be installed.
         """
-        try:
-            import networkx  # noqa: F401
-        except ImportError:
-            raise _missing("networkx", "networkx") from None
+        _import("networkx", "networkx")
         from gdb.answer.answer_elements import elements_of
         from gdb.answer.networkx_graph import graph_of
 
@@ -264,26 +262,21 @@ class Result:
 
     def arrow(self) -> pyarrow.Table:
         """A pyarrow Table (needs pyarrow)."""
-        try:
-            import pyarrow
-        except ImportError:
-            raise _missing("arrow", "pyarrow") from None
+        _import("arrow", "pyarrow")
+        import pyarrow
+
         return pyarrow.table(self)
 
     def pl(self) -> polars.DataFrame:
         """A polars DataFrame (needs polars)."""
-        try:
-            import polars
-        except ImportError:
-            raise _missing("pl", "polars") from None
+        _import("pl", "polars")
+        import polars
+
         return polars.DataFrame(self)
 
     def df(self) -> pandas.DataFrame:
         """A pandas DataFrame (needs pandas); nodes stay objects, integers beside nulls are Int64."""
-        try:
-            import pandas  # noqa: F401
-        except ImportError:
-            raise _missing("df", "pandas") from None
+        _import("df", "pandas")
         from gdb.answer.frames import frame_of
 
         return frame_of(self._answer)
@@ -333,8 +326,14 @@ def _named(kind: type) -> str:
     return getattr(kind, "__name__", str(kind))
 
 
-def _missing(method: str, package: str) -> GdbError:
-    return GdbError(
-        f"Result.{method}() needs {package}, which is not installed.",
-        f'Install it: pip install {package} (or pip install "gdb-embedded[arrow]").',
-    )
+def _import(method: str, package: str) -> None:
+    """Import a package that an answer is given to. Raises GdbError."""
+    try:
+        imported(package)
+    except ModuleNotFoundError as error:
+        if error.name != package:
+            raise
+        raise GdbError(
+            f"Result.{method}() needs {package}, which is not installed.",
+            f'Install it: pip install {package} (or pip install "gdb-embedded[arrow]").',
+        ) from None

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
-from gdb.errors import Cancelled, ChangeRefused
+from gdb.errors import Cancelled, ChangeRefused, TypeProblem
+from gdb.imports import imported
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back
 from gdb.run.late_interrupt import Outcome
@@ -93,10 +94,12 @@ def connect(
     True
     """
     # here: opening a store costs its modules, `import gdb` does not
+    imported("gdb.storage.write.store")
     from gdb.storage.write.store import Store
 
     own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
     mode, root = options.match_mode(match), options.import_root(import_root)
+    options.truth("read_only", read_only), options.truth("create", create)
     files = remote_files(path, read_only, storage_options)
     where = None if path is None or files is not None else options.folder(path)
     create = create and not read_only
@@ -115,6 +118,12 @@ class Database(Queries):
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
         super().__init__(settings, Work())
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeProblem(
+            "a Database cannot be copied or pickled.",
+            "Open the store by its path where it is used, as in gdb.connect(path, read_only=True).",
+        )
 
     @property
     def path(self) -> Path | None:
@@ -235,6 +244,7 @@ class Database(Queries):
         with self.importing():
             if self._store.read_only:
                 raise self._store.read_only_error()
+            options.check_load_calls(rejects_file, progress, cancel)
             said = LoadOptions(
                 format=format,
                 type=type,

@@ -21,7 +21,7 @@ from gdb.language.cursor import TokenCursor
 from gdb.language.expressions import OPERATOR_WORDS
 from gdb.language.patterns import PATH_WORDS
 from gdb.language.syntax import Place, SubqueryKind
-from gdb.language.tokens import TokenKind, check_length
+from gdb.language.tokens import TokenKind, check_text
 
 _SHORT = 1_000
 """Characters up to which no text begins with so many patterns that a table of them is worth it."""
@@ -63,7 +63,7 @@ def _begun(text: str, pulse: Callable[[], object] | None) -> clauses.BulkCreate 
     """What a long text begins with, where that is a graph of literals."""
     from gdb.language.bulk import bulk  # here: only long texts of literals need it
 
-    check_length(text)
+    check_text(text)
     return bulk(text, partial(parse, tables=False), pulse)
 
 

@@ -121,14 +121,27 @@ class _Known(dict[str, "Token | None"]):
         return found
 
 
-def check_length(text: str) -> None:
-    """Raises LimitExceeded where the text is longer than gdb.limits.MAX_QUERY_CHARACTERS."""
+def check_text(text: str) -> None:
+    """Raises LimitExceeded where the text is longer than gdb.limits.MAX_QUERY_CHARACTERS, SyntaxProblem where it is no
+    valid Unicode."""
     most = limits.size("MAX_QUERY_CHARACTERS")
     if len(text) > most:
         raise LimitExceeded(
             f"the query has {len(text)} characters, more than the limit of {most}.",
             limits.cure("Pass long lists as $parameters", "MAX_QUERY_CHARACTERS"),
         )
+    if not text.isascii():
+        check_unicode(text)
+
+
+def check_unicode(text: str) -> None:
+    """Raises SyntaxProblem where a text holds half of a surrogate pair, which no store and no file can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        place = Place(error.start, error.start + 1)
+        message = "the query is not valid Unicode: it holds a lone surrogate."
+        raise problem(SyntaxProblem, text, place, message, "Repair the text.") from None
 
 
 def tokenize(text: str, start: int = 0) -> Tokens:
@@ -140,7 +153,7 @@ def tokenize(text: str, start: int = 0) -> Tokens:
     LimitExceeded : the text is longer than gdb.limits.MAX_QUERY_CHARACTERS.
     SyntaxProblem : an unclosed string, quoted name or comment; a character or number that the language does not have.
     """
-    check_length(text)
+    check_text(text)
     tokens, at, known = Tokens([], [], []), start, _Known(_COMMON)
     for one in long_constants(text, start):
         whole = Token(TokenKind.CONSTANT, "", constant=one.values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import numbers
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -115,7 +115,46 @@ def check_load(options: LoadOptions) -> None:
         value = getattr(options, name)
         if option.choices and (value is not None or option.default is not None):
             one_of(name, value, option.choices)
-    choice_or_none("packed", options.packed)
+        elif name == "packed":
+            choice_or_none(name, options.packed)
+        elif value is not None or option.default is not None:
+            _check_kind(name, option.kinds, value)
+    if options.ends is not None and len(options.ends) != 2:
+        raise TypeProblem(f"ends= takes two texts, not {options.ends!r}.", "Name both id spaces.")
+    if options.max_errors < 0:
+        raise QueryError(f"max_errors={options.max_errors} is below 0.", "Give a number from 0.")
+
+
+def check_load_calls(rejects_file: object, progress: object, cancel: object) -> None:
+    """Refuse what is no path, no function or no event. Raises TypeProblem."""
+    if rejects_file is not None and not isinstance(rejects_file, (str, os.PathLike)):
+        raise TypeProblem(f"rejects_file= takes a path, not {rejects_file!r}.")
+    if progress is not None and not callable(progress):
+        raise TypeProblem(f"progress= takes a function, not {progress!r}.")
+    if cancel is not None and not callable(getattr(cancel, "is_set", None)):
+        raise TypeProblem(f"cancel= takes a threading.Event, not {cancel!r}.")
+
+
+_WORDS = {bool: "True or False", int: "a whole number", str: "a text", list: "a list of texts"}
+
+
+def _check_kind(name: str, kinds: Sequence[type], value: object) -> None:
+    """Refuse a value of an option that is of no kind it takes. Raises TypeProblem."""
+    fits = isinstance(value, (os.PathLike, *kinds) if str in kinds else (*kinds,))
+    if list in kinds:
+        fits = isinstance(value, (list, tuple)) and all(isinstance(one, str) for one in value)
+    elif isinstance(value, bool):
+        fits = bool in kinds
+    if not fits:
+        takes = " or ".join(dict.fromkeys(_WORDS[kind] for kind in kinds))
+        raise TypeProblem(f"{name}= takes {takes}, not {value!r}.")
+
+
+def truth(name: str, value: bool) -> bool:
+    """An argument that is True or False. Raises TypeProblem."""
+    if not isinstance(value, bool):
+        raise TypeProblem(f"{name}= takes True or False, not {value!r}.", "Give one of these.")
+    return value
 
 
 def choice_or_none(name: str, value: bool | None) -> bool | None:
@@ -254,7 +293,9 @@ def own_limits(values: Mapping[str, float] | None) -> dict[str, float]:
                 f"the limit {name} is a number, not {type(value).__name__}.",
                 "Give a whole number, or of MAX_SECONDS seconds.",
             )
-        if not value > 0 or (name != "MAX_SECONDS" and value != int(value)):
+        if name == "MAX_SECONDS" and not 0 < value < math.inf:
+            raise QueryError(f"{value!r} is no limit {name}.", "Give a number above 0.")
+        if name != "MAX_SECONDS" and not (1 <= value < math.inf and value == int(value)):
             raise QueryError(f"{value!r} is no limit {name}.", "Give a whole number from 1.")
     return dict(values or {})
 
@@ -278,6 +319,8 @@ def import_root(path: str | os.PathLike[str] | None) -> Path | None:
     """The folder in which all imported files must lie, resolved; None for any. Raises TypeProblem, NotAStore."""
     if path is None:
         return None
+    if not isinstance(path, (str, os.PathLike)):
+        raise TypeProblem(f"import_root= takes a path, not {type(path).__name__}.")
     root = folder(path).resolve()
     if not root.is_dir():
         raise NotAStore(

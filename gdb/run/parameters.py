@@ -42,7 +42,12 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Val
             raise NameProblem(
                 f"the parameter {name!r} is named with its dollar sign.", f"Use {name[1:]!r}."
             )
-        checked[name] = _checked_value(name, value)
+        try:
+            checked[name] = _checked_value(name, value)
+        except RecursionError:
+            raise TypeProblem(
+                f"parameter ${name} is nested too deeply, or holds itself.", "Flatten it."
+            ) from None
     return checked
 
 
@@ -61,8 +66,10 @@ def _checked_value(name: str, value: object) -> Value:
         return _checked_time(name, value)
     if isinstance(value, numbers.Integral):
         if int(value) not in INT64:
+            many = int(value).bit_length()
+            shown = f"{value}" if many < 1000 else f"a number of {many:,} bits"
             raise TypeProblem(
-                f"parameter ${name} holds {value}, which does not fit 64 bits.",
+                f"parameter ${name} holds {shown}, which does not fit 64 bits.",
                 "Pass it as a float or a string.",
             )
         return int(value)
@@ -70,6 +77,8 @@ def _checked_value(name: str, value: object) -> Value:
         return float(value)
     if isinstance(value, time) or type(value).__module__.startswith("gdb.base.values."):
         return _checked_other_time(name, value)
+    if type(value).__name__ == "MaskedConstant":  # NumPy's missing value
+        return None
     plain = getattr(value, "item", None)  # a NumPy boolean or string
     if callable(plain) and getattr(value, "ndim", None) == 0:
         return _checked_value(name, plain())
@@ -135,6 +144,8 @@ def _columns_of(values: Sequence[object]) -> Mapping[str, Sequence[object]] | No
     keys = tuple(maps[0])
     if {*map(len, maps)} != {len(keys)} or not set(map(type, keys)) <= {str}:
         return None
+    if not _valid_texts(keys):
+        return None
     try:
         return {key: list(map(itemgetter(key), maps)) for key in keys}
     except KeyError:
@@ -146,6 +157,8 @@ def _checked_map(name: str, value: Mapping[object, object]) -> Value:
     for key, item in value.items():
         if not isinstance(key, str):
             raise TypeProblem(f"a key in parameter ${name} is {key!r}, and keys are strings.")
+        if not key.isascii():
+            _checked_text(name, key)
         plain = type(item) is int and item in INT64
         found[key] = cast("int", item) if plain else _checked_value(name, item)
     return found
@@ -155,6 +168,7 @@ def _checked_time(name: str, time: date | timedelta | np.datetime64 | np.timedel
     """As Python's own date, datetime or timedelta; None for NaT."""
     if time != time:
         return None
+    _refuse_rounding(name, time)
     value: object = time
     if isinstance(time, (np.datetime64, np.timedelta64)):
         value = temporal.of_numpy(time)
@@ -175,6 +189,25 @@ def _checked_time(name: str, time: date | timedelta | np.datetime64 | np.timedel
         f"parameter ${name} holds {value}, which cannot be kept.",
         "Years are 1 to 9999, in UTC, and durations are at most 292,000 years.",
     )
+
+
+def _refuse_rounding(name: str, time: date | timedelta | np.datetime64 | np.timedelta64) -> None:
+    """Refuse what has more than microseconds, and lengths of months of NumPy, which are no number of days."""
+    if isinstance(time, np.timedelta64) and np.datetime_data(time)[0] in ("Y", "M"):
+        raise TypeProblem(
+            f"parameter ${name} holds {time}, and how long that is depends on the date.",
+            "Pass gdb.Duration(months=...).",
+        )
+    exact = True
+    if isinstance(time, (np.datetime64, np.timedelta64)):
+        exact = time.astype(f"{type(time).__name__}[us]") == time
+    else:  # of pandas, whose classes are derived from those of Python
+        exact = not (getattr(time, "nanosecond", 0) or getattr(time, "nanoseconds", 0))
+    if not exact:
+        raise TypeProblem(
+            f"parameter ${name} holds {time}, which has more than microseconds.",
+            "Round it, or pass gdb.LocalDateTime, gdb.DateTime or gdb.Duration, which have nanoseconds.",
+        )
 
 
 def _checked_other_time(name: str, value: object) -> Value:

@@ -284,6 +284,10 @@ def by_shape(request: Request, cache: QueryCache) -> Request | None:
     text = request.text
     if request.parameters or len(text) > limits.size("MAX_QUERY_CHARACTERS"):
         return None
+    if not text.isascii():
+        from gdb.language.tokens import check_unicode  # here: most texts are ASCII
+
+        check_unicode(text)
     found = cache.shaped(text)
     if found is None:
         return None

@@ -196,16 +196,20 @@ class PosixFiles:
         with translated(str(path)):
             if create and (new or not path.exists()):
                 self.made = [p for p in (path, *path.parents) if not p.exists()]
-                path.mkdir(parents=True, exist_ok=not new)
+                try:
+                    path.mkdir(parents=True, exist_ok=not new)
+                except FileNotFoundError as error:  # as below /proc
+                    raise StoreError(
+                        f"The folder {path} cannot be made: {error.strerror}.",
+                        "Name a folder where folders can be made.",
+                    ) from None
                 for folder in self.made:
                     with suppress(PermissionError):  # a folder that may be entered, not listed
                         fsync_path(folder.parent)  # protects the new folder's own name
             if not path.is_dir():
                 what = "is a file, not a folder" if path.exists() else "does not exist"
-                raise NotAStore(
-                    f"The store {path} {what}.",
-                    "Give the folder of a store, or a new name to create one.",
-                )
+                made = ", or a new name to create one" * create
+                raise NotAStore(f"The store {path} {what}.", f"Give the folder of a store{made}.")
         forks.watch(self)
 
     @property

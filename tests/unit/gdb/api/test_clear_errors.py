@@ -269,3 +269,20 @@ def test_numbers_that_are_no_names(db: gdb.Database) -> None:
         ):
             with pytest.raises(TypeProblem):
                 use()
+
+
+def test_a_folder_where_none_can_be_made() -> None:
+    with pytest.raises(StoreError, match="cannot be made"):
+        gdb.connect("/proc/no/store")
+
+
+@pytest.mark.parametrize(
+    "text", ["RETURN '\ud800' AS x", "CREATE (:S {x: '\ud800'})", "RETURN 1 AS `\ud800`"]
+)
+def test_a_text_with_half_a_character(text: str) -> None:
+    with gdb.connect() as db:
+        db.execute("RETURN 'a' AS x")
+        db.execute("RETURN 'b' AS x")  # statements of this shape are kept
+        with pytest.raises(gdb.errors.SyntaxProblem, match="lone surrogate"):
+            db.execute(text)
+        assert db.execute("RETURN 'é😀' AS x").scalar() == "é😀"

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
+from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
@@ -95,10 +99,26 @@ def test_parameters_become_plain_values() -> None:
         "e": None,
         "f": np.str_("s"),
         "g": np.array(4),
+        "h": np.ma.masked,
+        "i": np.timedelta64(3, "us"),
     }
     checked = parameters.checked_parameters(given)
-    assert checked == {"a": 3, "b": 0.5, "c": True, "d": [1, [2, "x"]], "e": None, "f": "s", "g": 4}
+    assert checked == {
+        "a": 3,
+        "b": 0.5,
+        "c": True,
+        "d": [1, [2, "x"]],
+        "e": None,
+        "f": "s",
+        "g": 4,
+        "h": None,
+        "i": timedelta(microseconds=3),
+    }
     assert [type(checked[name]) for name in "abcf"] == [int, float, bool, str]
+
+
+HOLDS_ITSELF: list[object] = []
+HOLDS_ITSELF.append(HOLDS_ITSELF)
 
 
 @pytest.mark.parametrize(
@@ -117,6 +137,13 @@ def test_parameters_become_plain_values() -> None:
         ({"a": 2**63}, "64 bits"),
         ({"a": "\ud800"}, "Unicode"),
         ({"a": np.arange(3)}, "\\$a is a ndarray"),
+        ({"a": {"\ud800": 1}}, "Unicode"),
+        ({"a": [{"\ud800": 1}, {"\ud800": 2}]}, "Unicode"),
+        ({"a": 10**5000}, "a number of 16,610 bits"),
+        ({"a": np.datetime64("2020-01-01T00:00:00.123456789")}, "more than microseconds"),
+        ({"a": np.timedelta64(1, "ns")}, "more than microseconds"),
+        ({"a": [np.timedelta64(1, "M")]}, "depends on the date"),
+        ({"a": HOLDS_ITSELF}, "nested too deeply, or holds itself"),
     ],
 )
 def test_what_is_no_parameter(given: object, says: str) -> None:
@@ -168,3 +195,61 @@ def test_a_budget_of_a_database_is_that_of_its_queries() -> None:
                 assert len(one.execute(rows, memory="1GB").fetchall()) == 300_000
         with db.transaction() as tx, pytest.raises(OutOfBudget):
             tx.execute(rows)
+
+
+def test_times_of_pandas_are_not_rounded() -> None:
+    pd = pytest.importorskip("pandas")
+    for value in (pd.Timestamp("2020-01-01T00:00:00.123456789"), pd.Timedelta(1, "ns")):
+        with pytest.raises(TypeProblem, match="more than microseconds"):
+            parameters.checked_parameters({"a": value})
+    kept = parameters.checked_parameters({"a": pd.Timedelta(1, "us"), "b": pd.NaT})
+    assert kept == {"a": timedelta(microseconds=1), "b": None}
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"limits": {"MAX_ROWS": math.inf}}, "whole number from 1"),
+        ({"limits": {"MAX_SECONDS": math.nan}}, "a number above 0"),
+        ({"limits": {"MAX_SECONDS": 0}}, "a number above 0"),
+        ({"read_only": "no"}, "read_only= takes True or False, not 'no'"),
+        ({"create": 1}, "create= takes True or False"),
+        ({"import_root": 5}, "import_root= takes a path"),
+    ],
+)
+def test_what_no_database_is_opened_with(given: dict[str, Any], says: str) -> None:
+    with pytest.raises(GdbError, match=says):
+        gdb.connect(**given)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"label": ["A", "B"]}, "label= takes a text"),
+        ({"directed": "no"}, "directed= takes True or False"),
+        ({"ends": ("A",)}, "ends= takes two texts"),
+        ({"max_errors": "10"}, "max_errors= takes a whole number"),
+        ({"max_errors": -1}, "below 0"),
+        ({"columns": 5}, "columns= takes a list of texts"),
+        ({"columns": "a,b"}, "columns= takes a list of texts"),
+        ({"id_space": 5}, "id_space= takes a text"),
+        ({"header": "x"}, "header= takes True or False"),
+        ({"delimiter": 5}, "delimiter= takes a text"),
+        ({"type": 5}, "type= takes a text"),
+        ({"packed": 5}, "packed= takes True, False or None"),
+        ({"cancel": True}, "cancel= takes a threading.Event"),
+        ({"progress": True}, "progress= takes a function"),
+        ({"rejects_file": 5}, "rejects_file= takes a path"),
+        ({"nodes": {5: [{"id": 1}]}}, "the key 5 of nodes= is no text"),
+    ],
+)
+def test_what_is_no_option_of_an_import(given: dict[str, Any], says: str) -> None:
+    with gdb.connect() as db, pytest.raises(GdbError, match=says):
+        db.load(edges={"K": [{"source": 1, "target": 2}]}, **given)
+
+
+def test_a_database_is_not_copied() -> None:
+    with gdb.connect() as db:
+        for copying in (pickle.dumps, copy.copy, copy.deepcopy):
+            with pytest.raises(TypeProblem, match="cannot be copied or pickled"):
+                copying(db)
