@@ -209,9 +209,11 @@ class Transaction:
         ------
         ChangeRefused : a node is not there; a property is of another type under the new labels.
         """
+        from gdb.storage.write.relabelling import relabel  # here: few transactions need it
+
         with self._changing(lambda: given_nodes(ids, values=False)) as (changes, columns):
             vids = changes.find(_wanted(columns.ids[0]), space_of(id_space))
-            changes.relabel(vids, frozenset(_names(add)), frozenset(_names(remove)))
+            relabel(changes, ((vids, frozenset(_names(add)), frozenset(_names(remove))),))
 
     @boundary
     def remove_nodes(self, ids: Ids, *, detach: bool = False, id_space: str = "") -> None:

@@ -141,7 +141,8 @@ def check_unicode(text: str) -> None:
     except UnicodeEncodeError as error:
         place = Place(error.start, error.start + 1)
         message = "the query is not valid Unicode: it holds a lone surrogate."
-        raise problem(SyntaxProblem, text, place, message, "Repair the text.") from None
+        shown = text.encode(errors="backslashreplace").decode()  # an error can be printed
+        raise problem(SyntaxProblem, shown, place, message, "Repair the text.") from None
 
 
 def tokenize(text: str, start: int = 0) -> Tokens:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from gdb.errors import ChangeRefused
-from gdb.records import dataclass, replace
+from gdb.records import replace
 
 from ..columns.kinds import fitted
 from ..columns.model import I64, U32, Column, Kind, named
@@ -20,7 +21,7 @@ from ..graph.edge_order import EdgeOrder
 from ..graph.ids import first_known
 from ..graph.pcsr import U64, keys_of
 from ..graph.snapshot import Snapshot
-from ..graph.vertex_pieces import VertexGroup
+from ..graph.vertex_pieces import GroupKey
 from ..graph.vid_ranges import by_number
 from .build import MOST_VERTICES
 
@@ -28,13 +29,23 @@ Columns = Mapping[str, Column]
 _FIRST = np.zeros(1, np.int64)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moved:
-    """Vertices whose labels changed, so their vids too: before, after, u32[n]; edge handles by type, i64[k]."""
+NewGroup: TypeAlias = tuple[tuple[str, ...], str, Column, Columns, I64 | None]
+"""Vertices that are added: labels, the id space, ids, properties, and i64[n], by which errors call them, or None."""
 
-    before: U32
-    after: U32
-    edges: Mapping[str, tuple[I64, I64]]
+
+class _Group(NamedTuple):
+    """See `NewGroup`."""
+
+    labels: tuple[str, ...]
+    id_space: str
+    ids: Column
+    columns: Columns
+    rows: I64 | None
+
+    @property
+    def key(self) -> GroupKey:
+        """That of its group."""
+        return tuple(sorted(set(self.labels))), self.id_space
 
 
 class Changes:
@@ -109,44 +120,65 @@ class Changes:
         ------
         ChangeRefused : an id is there already, or of another kind than the id space's; a property is of another type.
         """
-        kind = self.view.id_spaces.get(id_space, ids.kind)
-        if kind != ids.kind:
-            raise ChangeRefused(
-                f"the ids of the id space {id_space!r} are {named(kind)}, not {named(ids.kind)}",
-                "Give ids of that kind, or another id_space.",
-            )
-        wanted: I64 | list[str] = (
-            ids.values.astype(np.int64, copy=False)
-            if ids.kind == "int64"
-            else [str(value) for value in ids.to_list()]
-        )
-        row = first_known(self.view.find_many(wanted, id_space), wanted)
-        if row is not None:
-            raise ChangeRefused(
-                f"a node with the id {ids.to_list()[row]!r} is there already",
-                "Use set_nodes() to change it.",
-            )
-        key = tuple(sorted(set(labels))), id_space
-        count, start = len(ids), self.base.manifest.vertex_count + self.delta.vertices
-        if start + count > MOST_VERTICES:
-            raise ChangeRefused(f"{start + count:,} nodes are more than a store can hold")
-        columns = self._fitted_vertices(key, columns, rows)
-        added = list(self.delta.added)
-        for k, old in enumerate(added):
-            if old.key == key:
+        (vids,) = self.add_groups([(labels, id_space, ids, columns, rows)])
+        return vids
+
+    def add_groups(self, several: Sequence[NewGroup]) -> list[U32]:
+        """As `add_vertices`, of several groups, whose keys are distinct, for about the cost of one."""
+        groups = [_Group(*one) for one in several]
+        self._check_new_ids(groups)
+        view, first = self.view, self.base.manifest.vertex_count
+        start, added = first + self.delta.vertices, list(self.delta.added)
+        known = {(g.labels, g.id_space): n for n, g in enumerate(view.groups)}
+        places = {old.key: k for k, old in enumerate(added)}
+        found = []
+        for new in groups:
+            key, ids, count = new.key, new.ids, len(new.ids)
+            if start + count > MOST_VERTICES:
+                raise ChangeRefused(f"{start + count:,} nodes are more than a store can hold")
+            columns = self._fitted_vertices(view, known.get(key), new)
+            place = places.get(key)
+            if place is None:
+                added.append(NewVertices(*key, ((start, start + count),), ids, columns))
+            else:
+                old = added[place]
                 ranges = intervals.merge_ranges([*old.ranges, (start, start + count)])
                 # what vertices had that are no more may be of other kinds
                 alive = visible(old.ranges, self.delta.dead)
                 both = appended([old.columns if alive else {}, columns], [len(old.ids), count])
-                added[k] = NewVertices(*key, ranges, Column.concat([old.ids, ids]), both)
-                break
-        else:
-            added.append(NewVertices(*key, ((start, start + count),), ids, columns))
-        if count:
-            delta = self.delta
+                added[place] = NewVertices(*key, ranges, Column.concat([old.ids, ids]), both)
+            found.append(np.arange(start, start + count, dtype=np.uint32))
+            start += count
+        delta = self.delta
+        if start > first + delta.vertices:
             kept = delta.patches, delta.types, delta.rewrites
-            self.delta = Delta(delta.vertices + count, delta.dead, tuple(added), *kept)
-        return np.arange(start, start + count, dtype=np.uint32)
+            self.delta = Delta(start - first, delta.dead, tuple(added), *kept)
+        return found
+
+    def _check_new_ids(self, groups: Sequence[_Group]) -> None:
+        of_space: dict[str, list[Column]] = {}
+        for new in groups:
+            of_space.setdefault(new.id_space, []).append(new.ids)
+        for space, several in of_space.items():
+            kind = self.view.id_spaces.get(space, several[0].kind)
+            other = next((ids.kind for ids in several if ids.kind != kind), kind)
+            if kind != other:
+                raise ChangeRefused(
+                    f"the ids of the id space {space!r} are {named(kind)}, not {named(other)}",
+                    "Give ids of that kind, or another id_space.",
+                )
+            ids = several[0] if len(several) == 1 else Column.concat(several)
+            wanted: I64 | list[str] = (
+                ids.values.astype(np.int64, copy=False)
+                if kind == "int64"
+                else [str(value) for value in ids.to_list()]
+            )
+            row = first_known(self.view.find_many(wanted, space), wanted)
+            if row is not None:
+                raise ChangeRefused(
+                    f"a node with the id {ids.to_list()[row]!r} is there already",
+                    "Use set_nodes() to change it.",
+                )
 
     def set_vertices(self, vids: U32, columns: Columns) -> None:
         """Set properties of vertices; of one that is named twice the last value holds. Null takes a property away.
@@ -206,8 +238,8 @@ class Changes:
         ChangeRefused : one of them has edges, and `detach` is not given.
         """
         vids = distinct(vids)
-        for name, directed in self._types():
-            ranks, places = self._incident(name, directed, vids)
+        for name, directed in self.types():
+            ranks, places = self.incident(name, directed, vids)
             if len(ranks) + len(places) and not detach:
                 raise ChangeRefused(
                     f"a node that is to be removed has relationships ({name})",
@@ -221,53 +253,6 @@ class Changes:
         if len(vids):
             old, dead = self.delta, unite_ascending(self.delta.dead, distinct(vids))
             self.delta = Delta(old.vertices, dead, old.added, old.patches, old.types, old.rewrites)
-
-    def relabel(self, vids: U32, add: frozenset[str], remove: frozenset[str]) -> list[Moved]:
-        """Give vertices labels, and take labels away: they move, with their properties and edges, to another group."""
-        vids, first = np.unique(vids, return_index=True)
-        moves: list[Moved] = []
-        numbers = self.view.groups_of(vids)
-        groups = self.view.groups
-        for group, mine in by_number(numbers):
-            own = groups[group]
-            labels = tuple(sorted((set(own.labels) | add) - remove))
-            if labels != own.labels:
-                moves.append(self._move(vids[mine], own, labels, first[mine]))
-        return moves
-
-    def _move(self, vids: U32, old: VertexGroup, labels: tuple[str, ...], called: I64) -> Moved:
-        """Move vertices, ascending, of one group to another; called : as errors call each."""
-        view = self.view
-        key = old.labels, old.id_space
-        group = next(k for k, g in enumerate(view.groups) if (g.labels, g.id_space) == key)
-        rows = view.group_rows(vids, group)
-        ids = view.id_column(group).take(rows)
-        columns = {
-            key: column.take(rows)
-            for key in view.groups[group].keys
-            if (column := view.vertex_column(group, key)) is not None
-        }
-        edges: list[tuple[str, bool, U64, dict[str, Column]]] = []
-        handles: dict[str, tuple[I64, I64]] = {}
-        for name, directed in self._types():
-            ranks, places = self._incident(name, directed, vids)
-            if len(ranks) + len(places):
-                found = self._edges(name, directed, ranks, places)
-                edges.append((name, directed, *found))
-                serials = self._type(name, directed).serials[places]
-                handles[name] = (np.concatenate([ranks, -1 - serials]), ranks[:0])
-        self.remove_vertices(vids, detach=True)
-        moved = self.add_vertices(labels, old.id_space, ids, columns, called)
-
-        def now(ends: U32) -> U32:
-            at = np.minimum(np.searchsorted(vids, ends), len(vids) - 1)
-            return np.where(vids[at] == ends, moved[at], ends).astype(np.uint32)
-
-        for name, directed, keys, values in edges:
-            sources, targets = (keys >> np.uint64(32)).astype(np.uint32), keys.astype(np.uint32)
-            after = self.add_edges(name, directed, now(sources), now(targets), values)
-            handles[name] = (handles[name][0], after)
-        return Moved(vids, moved, handles)
 
     # ---- edges -----------------------------------------------------------------------------------
 
@@ -363,7 +348,7 @@ class Changes:
         self._put(replace(old, patches=patches, columns=values))
         return len(ranks) + len(places)
 
-    def _types(self) -> list[tuple[str, bool]]:
+    def types(self) -> list[tuple[str, bool]]:
         """The edge types of the graph with the changes, and whether they are directed."""
         found = {one.name: one.directed for one in self.delta.types.values()}
         return sorted({**found, **{one.name: one.directed for one in self.base.edge_types}}.items())
@@ -427,7 +412,7 @@ class Changes:
         places = np.flatnonzero(hit).astype(np.int64)
         return found[there][order], places, numbers[there][order], by_key[at[places]]
 
-    def _incident(self, name: str, directed: bool, vids: U32) -> tuple[I64, I64]:
+    def incident(self, name: str, directed: bool, vids: U32) -> tuple[I64, I64]:
         """The edges of a type at some vertices, u32[n] ascending: ranks in the base, places in the delta; ascending."""
         partitions = self.base.partitions
         count = partitions.base_count(name)
@@ -439,7 +424,7 @@ class Changes:
         at = int(origins.searchsorted(count))
         return origins[:at], origins[at:] - count
 
-    def _edges(
+    def edges(
         self, name: str, directed: bool, ranks: I64, places: I64
     ) -> tuple[U64, dict[str, Column]]:
         """Keys and properties of edges of the base and of the delta."""
@@ -461,14 +446,13 @@ class Changes:
     # ---- types of properties ---------------------------------------------------------------------
 
     def _fitted_vertices(
-        self, key: tuple[tuple[str, ...], str], columns: Columns, rows: I64 | None
+        self, view: Snapshot, number: int | None, new: _Group
     ) -> dict[str, Column]:
-        view = self.view
-        for number, group in enumerate(view.groups):
-            if (group.labels, group.id_space) == key:
-                present = partial(view.vertex_column, number)
-                return self._fitted(columns, group.keys, present, rows)
-        return self._fitted(columns, {}, lambda name: None, rows)
+        """Columns of vertices that are added to a group of the view, None for a new one."""
+        if number is None:
+            return self._fitted(new.columns, {}, lambda name: None, new.rows)
+        present = partial(view.vertex_column, number)
+        return self._fitted(new.columns, view.groups[number].keys, present, new.rows)
 
     def _fitted_edges(self, name: str, columns: Columns) -> dict[str, Column]:
         if not columns:

@@ -359,14 +359,16 @@ class Graph:
         self.behind = True
 
     def _flush_new_nodes(self, changes: Changes) -> None:
-        alive = [node for node in self._new_nodes if not node.deleted]
         groups: dict[tuple[tuple[str, ...], str], list[NodeValue]] = {}
-        for node in alive:
-            groups.setdefault((tuple(sorted(node.labels)), node.id_space), []).append(node)
-        for (labels, space), nodes in groups.items():
+        for node in self._new_nodes:
+            if not node.deleted:
+                groups.setdefault((tuple(sorted(node.labels)), node.id_space), []).append(node)
+        new = []
+        for key, nodes in groups.items():
             ids = Column("int64", np.array([node.id for node in nodes], np.int64))
-            columns = columns_of([node.properties for node in nodes])
-            vids = changes.add_vertices(labels, space, ids, columns).tolist()
+            new.append((*key, ids, columns_of([node.properties for node in nodes]), None))
+        for nodes, made in zip(groups.values(), changes.add_groups(new), strict=True):
+            vids = made.tolist()
             self._vids.update(zip(nodes, vids, strict=True))
             self._nodes.update(zip(vids, nodes, strict=True))
         self._new_nodes = []
@@ -378,16 +380,18 @@ class Graph:
                 after = node.labels
                 moves.setdefault((after - before, before - after), []).append(node)
         self._relabelled = {}
-        for (add, remove), nodes in moves.items():
-            vids = np.array([self._vids[node] for node in nodes], np.uint32)
-            for moved in changes.relabel(vids, add, remove):
-                pairs = zip(moved.before.tolist(), moved.after.tolist(), strict=True)
-                for old, new in pairs:
-                    moving = self._nodes.pop(old, None)
-                    if moving is not None:
-                        self._vids[moving], self._nodes[new] = new, moving
-                for name, (before_, after_) in moved.edges.items():
-                    self._rename(name, before_, after_)
+        from gdb.storage.write.relabelling import relabel  # here: few statements need it
+
+        vids = [np.array([self._vids[n] for n in nodes], np.uint32) for nodes in moves.values()]
+        moved = relabel(changes, [(v, *how) for v, how in zip(vids, moves, strict=True)])
+        if moved is None:
+            return
+        for old, new in zip(moved.before.tolist(), moved.after.tolist(), strict=True):
+            moving = self._nodes.pop(old, None)
+            if moving is not None:
+                self._vids[moving], self._nodes[new] = new, moving
+        for name, (before_, after_) in moved.edges.items():
+            self._rename(name, before_, after_)
 
     def _rename(self, name: str, before: I64, after: I64) -> None:
         """Edges of a type have other handles."""
