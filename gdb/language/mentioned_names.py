@@ -90,7 +90,8 @@ def of_clause(clause: Clause) -> Iterator[str]:
     match clause:
         case clauses.BulkCreate(nodes=nodes, relationships=relationships):
             yield from (*nodes, *relationships)
-        case clauses.CallSubquery(query=query):
+        case clauses.CallSubquery(query=query, imports=imports):
+            yield from (name.text for name in imports or () if name.text != "*")
             yield from _of_query(query)
         case clauses.Foreach(clauses=inner):
             for one in inner:

@@ -175,7 +175,7 @@ class TailCompiler:
         """The embeddings."""
         from gdb.physical.columns.relation import Relation, embedded  # here: only SQL needs it
 
-        elements = embedded(self.scope)
+        elements = embedded(self.scope, self.conditions)
         names = {name: held for name, held in elements.items() if not is_hidden(name)}
         hidden = () if weight is None else (weight,)
         found = Relation("embeddings", names, hidden, weight=weight)

@@ -262,6 +262,8 @@ def _kind_of_ids(table: Table, at: int, space: str, assembly: Assembly) -> Kind:
         text = declared != "int64"
     elif text is None:
         text = not table.all_fit(at, "int64")
+        if text:
+            table.warns_of_digits(at, "all ids of it are texts, so that 1 is '1'")
     elif declared == "string":
         text = True
     return "string" if text else "int64"

@@ -178,7 +178,8 @@ class Gathering:
         spaces = {space for each in edges for space in each.naming.ends or ()}
         found: list[Input] = []
         for label, value in nodes.items():
-            _check_name("nodes", label)
+            if not isinstance(label, str):
+                raise ImportFailed(f"the key {label!r} of nodes= is no text", "Keys are labels.")
             how = replace(self.naming, label=label)
             own = next((one for one in (label, *names_of(label)) if one in spaces), None)
             if own is not None:
@@ -193,7 +194,6 @@ class Gathering:
             return self._tables("edges", _several(edges), self.naming)
         found: list[Input] = []
         for name, value in edges.items():
-            _check_name("edges", name)
             how, plain = _relation(self.naming, name), list[object]()
             for item in _tables_of(value):
                 if not isinstance(item, tuple):
@@ -293,13 +293,6 @@ def _relation(naming: Naming, key: object) -> Naming:
         f"edges={{{key!r}: ...}} names no type and its two ends",
         'Write "TYPE", or "TYPE:START:END" with the labels of both ends, as in "KNOWS:Person:Person".',
     )
-
-
-def _check_name(argument: str, name: object) -> None:
-    if not isinstance(name, str):
-        raise ImportFailed(
-            f"the key {name!r} of {argument}= is no text", "Keys are labels or types: texts."
-        )
 
 
 def _tables_of(source: object) -> list[object]:

@@ -48,7 +48,7 @@ from ..columns.model import (
     offsets_of_lengths,
 )
 from ..disk import csv_values
-from ..disk.duckdb_engine import Engine, run, stream_errors, tell_progress
+from ..disk.duckdb_engine import Engine, run, tell_progress
 from ..disk.import_root import open_bytes, reopened
 from ..disk.sandbox import literal
 from . import statements
@@ -58,9 +58,10 @@ from .line_ends import has_endless_line, has_longer_line, unify_line_ends
 from .meter import Share
 from .places import Places
 from .report import Fault, FileReport, Rejects
+from .text_columns import texts_of
 
 if TYPE_CHECKING:
-    from duckdb import DuckDBPyConnection, DuckDBPyRelation
+    from duckdb import DuckDBPyConnection
 
     from gdb.base.sql import Part, Rows
 
@@ -358,6 +359,15 @@ class Table(Closing):
         few = select([f"c{i}"], "t", limit=_FEW)
         return not self._number(few, where=odd) and not self._number("t", where=odd)
 
+    def warns_of_digits(self, i: int, what: str) -> bool:
+        """Whether all values of a column are digits, of which some are then beyond 64 bits; `what` that leads to is
+        said."""
+        odd = [unequal(f"c{i}", value_of("")), negated(csv_values.is_digits(f"c{i}"))]
+        if digits := not self.is_empty(i) and not self._number("t", where=odd):
+            name = self.layout.fields[i].name or self.layout.fields[i].role
+            self.warnings.append(f"{self.path}: {name!r} holds integers beyond 64 bits; {what}")
+        return digits
+
     def kind(self, i: int) -> Kind:
         """The declared kind of a column, or the narrowest that holds all its values as they are. Of numbers that no
         kind holds together, the rows of those that would be rounded are rejected."""
@@ -374,11 +384,9 @@ class Table(Closing):
         present = unequal(f"c{i}", value_of(""))
         if not self._number("t", where=[present, negated(csv_values.is_no_number(f"c{i}"))]):
             return "string"
-        if not self._number("t", where=[present, negated(csv_values.is_digits(f"c{i}"))]):
-            self.warnings.append(
-                f"{self.path}: {field.name!r} holds integers beyond 64 bits; it is stored as string "
-                f"(declare {field.name}:float to round them)"
-            )
+        if self.warns_of_digits(
+            i, f"it is stored as string (declare {field.name}:float to round them)"
+        ):
             return "string"
         self.reject(
             i,
@@ -431,7 +439,7 @@ class Table(Closing):
         text, there = call("coalesce", value, value_of("")), cast(is_there(value), "TINYINT")
         texts = select([aliased(text, "v"), aliased(there, "ok")], source, order=order)
         relation = self.connection.sql(written(texts))
-        return self._run(lambda: _texts(relation))
+        return self._run(lambda: texts_of(relation))
 
     def texts(self, i: int) -> list[str]:
         """A column as text, "" where it is empty."""
@@ -458,28 +466,6 @@ def no_room(path: Path) -> ImportFailed:
         "Raise memory=; a quarter of it is for that.",
         file=str(path),
     )
-
-
-def _texts(relation: DuckDBPyRelation) -> Column:
-    """The texts v of a relation, null where `ok` is 0."""
-    import nanoarrow as na
-
-    data: list[npt.NDArray[np.uint8]] = [np.zeros(0, np.uint8)]
-    lengths: list[I64] = [np.zeros(0, np.int64)]
-    valid = [np.zeros(0, np.bool_)]
-    with stream_errors(), na.c_array_stream(relation) as stream:
-        for chunk in stream:
-            text, validity = chunk.child(0), chunk.child(1)
-            ends = np.asarray(text.view().buffer(1)).astype(np.int64)
-            ends = ends[text.offset : text.offset + text.length + 1]
-            data.append(np.asarray(text.view().buffer(2)).view(np.uint8)[ends[0] : ends[-1]])
-            lengths.append(np.diff(ends))
-            flags = np.asarray(validity.view().buffer(1))
-            valid.append(flags[validity.offset : validity.offset + validity.length] != 0)
-    joined = np.concatenate(data)  # copies, so nothing of Arrow's memory is kept
-    ok = np.concatenate(valid)
-    offsets = offsets_of_lengths(np.concatenate(lengths))
-    return Column("string", joined, offsets, None if ok.all() else ok)
 
 
 def _readable(path: Path, error: Exception) -> ImportFailed:

@@ -23,8 +23,9 @@ from gdb.errors import NotSupported
 from gdb.executor.relational.relational_tail import ColumnRef, Output
 from gdb.functions.types import NODE, RELATIONSHIP, TypeName
 from gdb.language.element_columns import STORE_KIND, Parameters
+from gdb.language.hidden_names import HIDDEN
 from gdb.language.report import problem, row_count
-from gdb.language.syntax import Literal, Parameter
+from gdb.language.syntax import ElementReference, Expression, Literal, Parameter, walk
 from gdb.physical.columns.steps import CUT, FirstRows, Found, Made, Ownership, Step
 from gdb.records import dataclass, field, replace
 
@@ -285,12 +286,19 @@ def select_columns(
     return select(every, *rows, where=where, distinct=distinct)
 
 
-def embedded(scope: Scope) -> dict[str, Held]:
-    """The elements that a scope numbers: what is needed of them becomes columns of their embeddings."""
+def embedded(scope: Scope, conditions: Sequence[Expression] = ()) -> dict[str, Held]:
+    """The elements that a scope numbers: what is needed of them becomes columns of their embeddings. conditions : on
+    elements, also of ones without a name, which get hidden ones."""
     types = {"vertex": NODE, "edge": RELATIONSHIP}
+    elements = dict(scope.names)
+    named = {*elements.values()}
+    for part in (part for condition in conditions for part in walk(condition)):
+        if isinstance(part, ElementReference) and part not in named:
+            named.add(part)
+            elements[f"{HIDDEN}{part.kind}{part.index}"] = part
     return {
         name: Held("", types[element.kind], element, gathered=True)
-        for name, element in scope.names.items()
+        for name, element in elements.items()
     }
 
 

@@ -40,6 +40,10 @@ READS: dict[str, list[tuple[object, ...]]] = {
     "CALL (a) { MATCH (a)-->(:Nix) WITH count(*) AS c ORDER BY a.x WHERE a.x > 1 RETURN c } RETURN a.x, c": [(2, 0)],
     "CALL (a) { MATCH (a)-->(:Nix) RETURN count(*) + a.x AS c } RETURN c": [(1,), (2,)],
     "CALL (a) { MATCH (a)-->(:Nix) RETURN count(*) AS c ORDER BY a.x } RETURN c": [(0,), (0,)],
+    # an import that the body does not use
+    "WHERE EXISTS { CALL (a) { MATCH (m) RETURN m } RETURN 1 AS one } RETURN a.x": [(1,), (2,)],
+    "WHERE EXISTS { MATCH (k) CALL (a) { MATCH (m) RETURN m } RETURN 1 AS one } RETURN a.x": [(1,), (2,)],
+    "WITH collect(a.x) AS l RETURN COUNT { CALL (l) { RETURN 1 AS q } RETURN 1 AS one } AS n": [(1,)],
     # `*` means the names of its own
     "RETURN COLLECT { MATCH (a)-->(b) WITH b.i AS i WITH * RETURN * }": [([5],), ([9],)],
     "RETURN COLLECT { WITH a WITH a.x AS i WITH * RETURN * }": [([1],), ([2],)],
