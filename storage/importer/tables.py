@@ -360,7 +360,7 @@ class Table(Closing):
         return not self._number(few, where=odd) and not self._number("t", where=odd)
 
     def warns_of_digits(self, i: int, what: str) -> bool:
-        """Whether all values of a column are digits, of which some are then beyond 64 bits; `what` that leads to is
+        """Whether all values of a column are digits, so that some are beyond 64 bits; `what` that leads to is
         said."""
         odd = [unequal(f"c{i}", value_of("")), negated(csv_values.is_digits(f"c{i}"))]
         if digits := not self.is_empty(i) and not self._number("t", where=odd):

@@ -42,7 +42,7 @@ class _Part:
 
 
 def relabel(changes: Changes, moves: Sequence[Move]) -> Moved | None:
-    """Move the vertices of all moves, of which none is in two; None where none of them changes.
+    """Move the vertices of all moves, each of them in one only; None where none of them changes.
 
     Raises
     ------

@@ -208,7 +208,7 @@ def test_what_duckdb_is_not_asked(db: Database, expression: str, says: str) -> N
 def test_parameters_are_taken_as_python_and_numpy_have_them(db: Database) -> None:
     given_values = {
         np.datetime64("2000-01-01"): date(2000, 1, 1),
-        np.datetime64("2000-01-01T00:00:00.000001999", "ns"): datetime(2000, 1, 1, 0, 0, 0, 1),
+        np.datetime64("2000-01-01T00:00:00.000001000", "ns"): datetime(2000, 1, 1, 0, 0, 0, 1),
         np.timedelta64(-1, "s"): timedelta(seconds=-1),
         np.datetime64("NaT"): None,
         np.timedelta64("NaT", "us"): None,
