@@ -79,6 +79,13 @@ class Cluster:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "device", checked_device(self.device))
+        for name in ("workers", "threads"):
+            value = getattr(self, name)
+            if type(value) is not int or value < 1:
+                raise ClusterError(f"{name}= takes a whole number from 1, not {value!r}.")
+        least = self.least
+        if isinstance(least, bool) or not isinstance(least, (int, float)) or not least >= 0:
+            raise ClusterError(f"least= takes seconds, 0 or more, not {least!r}.")
 
 
 def cluster_of(on: object, least: float | None = None) -> Cluster:
@@ -94,6 +101,8 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
     if hasattr(on, "get_executor") and hasattr(on, "scheduler_info"):  # dask.distributed.Client
         workers = on.scheduler_info(n_workers=-1)["workers"].values()
         threads = sum(int(worker["nthreads"]) for worker in workers)
+        if threads < 1:
+            raise ClusterError("The cluster has no workers.", "Start some, or wait for them.")
         found = Cluster(on.get_executor(pure=False), threads)
     elif isinstance(on, Executor):
         workers = getattr(on, "_max_workers", None)
@@ -106,8 +115,6 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
             f"on= takes an executor, not {type(on).__name__}.",
             "Give a concurrent.futures.ProcessPoolExecutor, a dask.distributed.Client or a gdb.Cluster.",
         )
-    if found.workers < 1:
-        raise ClusterError("The cluster has no workers.", "Start some, or wait for them.")
     return found if least is None else replace(found, least=least)
 
 

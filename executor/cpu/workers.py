@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gdb.base.budget import Budget
 from gdb.errors import InternalError
-from gdb.storage.disk.arrays import placed, sparse
+from gdb.storage.disk.arrays import lazy, placed, sparse
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
 from gdb.storage.graph.row_blocks import split_positions
 from gdb.storage.graph.row_loops import at_of
@@ -124,9 +124,10 @@ class Worker:
         self.pointers = np.array([*(at_of(x) for x in arrays), in_bits, at_of(differing)], np.int64)
         self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         vertices, edges = len(self.columns.vertices), len(self.columns.edges)
-        out = self._placed(vertices * self.capacity, np.uint32)
+        place = lazy if budget is None or budget.limit is None else self._placed
+        out = place(vertices * self.capacity, np.uint32)
         self.out_vids = out.reshape(vertices, self.capacity)
-        self.out_eids = self._placed(edges * self.capacity, np.int64).reshape(edges, self.capacity)
+        self.out_eids = place(edges * self.capacity, np.int64).reshape(edges, self.capacity)
         # whether some of it lies in files: these are the run's
         self.filed = self._is_filed() or self._shared.filed
         self._budget = None

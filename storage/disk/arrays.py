@@ -27,6 +27,7 @@ from gdb.base.budget import Budget
 
 Item = TypeVar("Item", bound=np.generic)
 
+_LAZY = 1 << 15  # bytes from which a map of its own is quicker than zeros
 _LARGE = 1 << 20  # bytes that are worth a map
 PIECE = 1 << 17  # items that a core makes at once
 _HUGE = 1 << 21  # bytes that fill a large page
@@ -58,6 +59,14 @@ def sparse(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
     """As `np.zeros`, where few items will be touched: in small pages, each made when it is."""
     size = count * np.dtype(dtype).itemsize
     if size < _LARGE:
+        return np.zeros(count, dtype)
+    return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype, count)
+
+
+def lazy(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
+    """As `np.zeros`, where only the first items will be touched, if any: pages behind these are never made."""
+    size = count * np.dtype(dtype).itemsize
+    if size < _LAZY:
         return np.zeros(count, dtype)
     return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype, count)
 

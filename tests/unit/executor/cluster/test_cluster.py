@@ -353,3 +353,20 @@ def test_explain_says_who_works(store: Path) -> None:
         assert "cluster: not used" in db.explain(query, on=Inline())
         assert "cluster: 7 workers" in db.explain(query, on=Cluster(Inline(), 7, least=0.0))
         assert "cluster" not in db.explain(query)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"workers": 0}, "workers= takes a whole number from 1, not 0"),
+        ({"workers": "x"}, "workers= takes"),
+        ({"workers": 2, "threads": "x"}, "threads= takes"),
+        ({"workers": 2, "threads": 0}, "threads= takes"),
+        ({"workers": 2, "least": "x"}, "least= takes seconds"),
+        ({"workers": 2, "least": float("nan")}, "least= takes seconds"),
+        ({"workers": 2, "least": -1}, "least= takes seconds"),
+    ],
+)
+def test_what_is_no_cluster(given: dict[str, Any], says: str) -> None:
+    with ThreadPoolExecutor(1) as pool, pytest.raises(ClusterError, match=says):
+        Cluster(pool, **given)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import builtins
 import pickle
+import sys
 from collections.abc import Mapping, Sequence
-from types import ModuleType
 
 import duckdb
 import numpy as np
@@ -272,15 +271,9 @@ def test_many_chunks_of_nodes_keep_their_rows_in_arrow(snapshot: Snapshot) -> No
 def test_a_missing_library_is_named_with_the_cure(
     snapshot: Snapshot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: object) -> ModuleType:
-        if name in ("pandas", "polars", "pyarrow"):
-            raise ImportError(name)
-        return real(name, *rest)  # type: ignore[arg-type]
-
     result = all_nodes(snapshot)
-    monkeypatch.setattr(builtins, "__import__", without)
+    for package in ("pandas", "polars", "pyarrow"):
+        monkeypatch.setitem(sys.modules, package, None)  # as if there were none
     for method, package in (
         (result.df, "pandas"),
         (result.pl, "polars"),

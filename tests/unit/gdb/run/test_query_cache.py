@@ -6,6 +6,8 @@ import gc
 import itertools
 import math
 import shutil
+import subprocess
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -307,3 +309,30 @@ def test_an_unknown_procedure_may_be_there_later() -> None:
 
         db.register_procedure("mine.two() :: (n :: INTEGER)", lambda: [(2,)])
         assert db.execute(text).scalar() == 2
+
+
+GROWTH = """
+import gdb
+
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+db = gdb.connect()
+db.execute("UNWIND range(1, 50) AS i CREATE (:P {x: i})")
+for text in ("MATCH (a:P) WHERE a.x = %d RETURN a.x", "MATCH (a:P), (b:P) WHERE a.x = %d AND b.x = 2 RETURN a.x"):
+    for k in range(20):
+        db.execute(text % k).fetchall()
+    before = resident()
+    for k in range(20, 420):
+        db.execute(text % k).fetchall()
+    print((resident() - before) >> 20)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="/proc of Linux is read")
+def test_kept_statements_hold_no_buffers_of_rows() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", GROWTH], capture_output=True, text=True, check=True
+    )
+    assert max(map(int, done.stdout.split())) < 20  # of 128 KiB each it would be 50

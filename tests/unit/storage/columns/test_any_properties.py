@@ -188,7 +188,7 @@ def test_arrow_has_texts(folder: Path) -> None:
         table = db.execute("MATCH (n:A) RETURN n").arrow()
     texts = [row["n"]["properties"]["x"] for row in table.to_pylist()]
     assert texts[:5] == ["1", "1.0", "-0.0", "true", "1"]
-    assert texts[-4:] == ["[]", "[1, a, 1.5, P1M]", "[1, 2]", None]
+    assert texts[-4:] == ["[]", "[1, 'a', 1.5, P1M]", "[1, 2]", None]
     assert "2020-01-01T00:00:00.000000001+01:00[Europe/Stockholm]" in texts
 
 
