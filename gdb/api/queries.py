@@ -16,6 +16,7 @@ from gdb.api.running_work import Work, never_changes, no_load, run_copy
 from gdb.api.schema import Join, Schema, joins_of, schema_of
 from gdb.base.budget import UNBOUNDED
 from gdb.base.closing import Closing
+from gdb.errors import PlacedError
 from gdb.executor.device_names import checked_device
 from gdb.imports import deferred
 from gdb.run import options
@@ -93,21 +94,19 @@ class Queries(Closing):
         on: object = None,
     ) -> Result:
         """Run one query. What was understood and planned of its text is kept, for when it comes again with the same
-        or with other parameters.
+        or with other parameters, or literals.
 
         Parameters
         ----------
         text : a Cypher query (docs/LANGUAGE.md); EXPLAIN before it gives the plan instead.
-        parameters : values for $name in the text: numbers, booleans, strings, dates, datetimes, timedeltas, None, lists
-            of these.
+        parameters : values for $name in the text: numbers, booleans, strings, dates and times, None, lists, dicts.
         device : "auto", "cpu", "cuda", "cuda:N", or several GPUs: "cuda:0,1"; each one holds the graph.
         memory : budget in bytes, or as in "8GB", at least 1 MiB; None for the database's. Arrays that have no room lie
             in temporary files, in the folder that TMPDIR names; rows of the answer that have none are refused.
         gpu_memory : bytes of each GPU that it may hold, from 64 MiB on, or as in "2GB"; None for the database's, or for
             a share of what is free there. What of the graph does not fit is read from the host's memory.
-        timeout : seconds; None for none.
+        timeout : seconds; None for none. threads : 0 for one on each core.
         match : mode of a MATCH that names none, instead of the database's.
-        threads : 0 for one on each core.
         on : other processes that share the work of a query that takes a second and more (docs/CLUSTER.md): a
             `concurrent.futures.Executor`, as a process pool, a `dask.distributed.Client`, or a `gdb.Cluster`. They read
             the store's folder under the same path.
@@ -122,18 +121,26 @@ class Queries(Closing):
 
         Warns
         -----
-        QueryWarning : something is probably a mistake, as a label that no node has; `warnings` of the Result has it
-            too.
+        QueryWarning : something is probably a mistake, as a label that no node has; also in `warnings` of the Result.
         """
         free = self._unlimited and limits.MAX_ROWS is limits.MAX_SECONDS is None
         plain = free and (device, threads, memory, gpu_memory, timeout, match, on) == _NO_OPTIONS
-        if plain and type(text) is str and (bound := self._statements.bound(text)) is not None:
+        if plain and type(text) is str:
+            bound, values, by_shape = self._statements.bound(text), parameters, None
+            if bound is None and not parameters:
+                by_shape = self._statements.bound_by_shape(text)
+                bound, values = by_shape or (None, None)
             found = None
-            if bound.look_up is not None:
-                found = self._work.at_once(bound.look_up, self._is_newest, parameters)
-            if found is None:
-                found = bound.run(self._work.do, self._snapshot, self._change, parameters)
-            if found is not None:
+            try:
+                if bound is not None and bound.look_up is not None:
+                    found = self._work.at_once(bound.look_up, self._is_newest, values)
+                if bound is not None and found is None:
+                    found = bound.run(self._work.do, self._snapshot, self._change, values)
+            except PlacedError:
+                if not by_shape:
+                    raise
+            # errors and warnings show the text as it is written
+            if found is not None and not (by_shape and found.warnings):
                 warn(found.warnings)
                 return found
         said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)

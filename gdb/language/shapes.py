@@ -7,8 +7,10 @@ they are one text, which is understood once:
     CREATE (:Person {id: 2, name: 'Ben'})      the same
 
 What a literal means depends on its place: the numbers of `*1..3` and `{1,3}` are none. So a shape is used only
-where its tree, with the literals put back, is the tree of the statement; and only of statements that write and give
-nothing back, since a column is named by what is written.
+where its tree, with the literals put back, is the tree of the statement. Of a statement that reads the literals behind
+its first RETURN stay, since a column is named by what is written:
+
+    MATCH (a:Person {id: 1}) RETURN a.age + 1     MATCH (a:Person {id: $0 }) RETURN a.age + 1
 """
 
 from __future__ import annotations
@@ -18,7 +20,19 @@ from collections.abc import Callable, Mapping
 from itertools import chain, zip_longest
 from typing import TypeAlias, TypeVar
 
-from gdb.language.clauses import WRITING, Create, Delete, Match, Merge, Query, Remove, Set, Unwind
+from gdb.language.clauses import (
+    WRITING,
+    Create,
+    Delete,
+    Match,
+    Merge,
+    Query,
+    Remove,
+    Return,
+    Set,
+    Unwind,
+    With,
+)
 from gdb.language.escapes import unescaped
 from gdb.language.syntax import Literal, Parameter
 from gdb.records import replace
@@ -69,6 +83,23 @@ def split_literals(text: str) -> tuple[Key, list[Constant]] | None:
     return (tuple(pieces[::2]), kinds), values  # type: ignore[return-value]  # without None
 
 
+def split_reading(text: str) -> tuple[Key, list[Constant]] | None:
+    """As `split_literals`, of a text that gives rows."""
+    cut = text.upper().find("RETURN")
+    found = split_literals(text[:cut]) if cut > 0 and len(text) <= LONGEST else None
+    if found is None:
+        return None
+    (pieces, kinds), values = found
+    return ((*pieces[:-1], pieces[-1] + text[cut:]), kinds), values
+
+
+def reading_shape(
+    text: str, key: Key, values: list[Constant], parse: Callable[[str], Query]
+) -> str | None:
+    """As `shape`, of a statement that reads and returns. key, values : as `split_reading` gives them."""
+    return _shape(text, key, values, parse) if _reads(parse(text)) else None
+
+
 def constant(written: str) -> Constant | None:
     """The value of a literal; None of a string with an escape that there is not."""
     first = written[0]
@@ -89,12 +120,16 @@ def shape(text: str, key: Key, values: list[Constant], parse: Callable[[str], Qu
 
     text : without an error. key, values : as `split_literals` gives them.
     """
+    return _shape(text, key, values, parse) if _writes(parse(text)) else None
+
+
+def _shape(
+    text: str, key: Key, values: list[Constant], parse: Callable[[str], Query]
+) -> str | None:
     pieces, _ = key
     if any(map(_OTHERWISE.search, pieces)):
         return None
     query = parse(text)
-    if not _writes(query):
-        return None
     slots = (f"${k} " for k in range(len(values)))
     made = "".join(chain.from_iterable(zip_longest(pieces, slots, fillvalue="")))
     return made if _with_values(parse(made), named_parameters(values)) == query else None
@@ -106,6 +141,16 @@ def _writes(query: Query) -> bool:
         return False
     (clauses,) = query.parts
     return isinstance(clauses[-1], WRITING) and all(isinstance(one, _CLAUSES) for one in clauses)
+
+
+def _reads(query: Query) -> bool:
+    """Whether it matches and returns, and nothing else."""
+    if query.explain or query.profile or len(query.parts) != 1:
+        return False
+    *clauses, last = query.parts[0]
+    return isinstance(last, Return) and all(
+        isinstance(one, (Match, Unwind, With)) for one in clauses
+    )
 
 
 def _with_values(tree: T, values: Mapping[str, Constant]) -> T:

@@ -54,19 +54,18 @@ AGAIN = 200_000
 
 def answer(run: QueryRun) -> Result:
     """Run a query; one that begins with EXPLAIN gives its plan instead, with PROFILE its plan and what the run did.
-
-    Raises
-    ------
-    GdbError : SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
-        DeviceError.
-    """
+    Raises GdbError: SyntaxProblem, NameProblem, TypeProblem, NotSupported, Cancelled, QueryTimeout, OutOfBudget,
+    DeviceError."""
     asked = run.request
     with run.clock:
         if not asked.parameters:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
                 if (shaped := by_shape(asked, run.statements.cache)) is not None:
                     run.request = shaped
-                    return _answer(run)
+                    found = _answer(run)
+                    if not (shaped.plain and found.warnings):
+                        return found
+                    run.statements.cache.read_as_written(asked.text)  # a warning shows what is
             run.request = asked
         return _answer(run)
 

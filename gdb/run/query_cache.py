@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from gdb import limits
 from gdb.base import forks, waiting
+from gdb.errors import QueryError
 from gdb.records import replace
 
 if TYPE_CHECKING:
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 MOST = 256
 """Queries of one database."""
+MOST_UNBOUND = 8
+"""Runs of the shape of a text that reads, none of them bound, after which such texts run as they are written."""
+MOST_SAME = 3
+"""Runs of the same text by its shape, after which it is kept itself."""
 MOST_LENGTH = 1 << 20
 """Characters of all of them: a parsed query takes some hundred times the memory of its text."""
 K = TypeVar("K", bound=Hashable)
@@ -60,6 +65,10 @@ class QueryCache:
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
         self._once: set[Key] = set()  # what was seen once and has no shape yet
+        # of texts that read: their shapes, and how often each ran since it last was bound
+        self._reading: OrderedDict[Key, str | None] = OrderedDict()
+        self._unbound: dict[Key, int] = {}
+        self._same: dict[str, int] = {}  # how often a text ran by its shape
 
     def forked(self) -> None:
         """Drop everything if another thread of the parent was changing it."""
@@ -90,6 +99,79 @@ class QueryCache:
         if known is None and key not in self._shapes:
             known = self._shape(text, key, values)
         return None if known is None else (known, shapes.named_parameters(values))
+
+    def shaped_reading(self, text: str) -> tuple[str, dict[str, Constant]] | None:
+        """As `shaped`, of a text that reads and was not kept itself. A shape that comes again and again and is not
+        bound has no advantage: one plan for all values may be a bad one."""
+        from gdb.language import shapes  # here: only queries without parameters need it
+
+        own = text in self._queries or self._same.get(text, 0) >= MOST_SAME
+        found = None if own else shapes.split_reading(text)
+        if found is None:
+            return None
+        key, values = found
+        with self._lock:
+            made = self._reading.get(key)
+            if made is not None:
+                self._unbound[key] = times = self._unbound.get(key, 0) + 1
+                if times > MOST_UNBOUND:
+                    made = self._reading[key] = None
+            elif key not in self._reading and key not in self._once:
+                if len(self._once) >= MOST:
+                    self._once.clear()
+                self._once.add(key)
+                return None
+            elif key in self._reading:
+                return None
+        if made is None and key not in self._reading:
+            made = self._reading_shape(text, key, values)
+        return None if made is None else (made, shapes.named_parameters(values))
+
+    def _reading_shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
+        from gdb.language import shapes  # here: only queries without parameters need it
+        from gdb.language.checks import check
+
+        made = None
+        with suppress(QueryError):  # what is wrong is said of the text
+            made = shapes.reading_shape(text, key, values, self.parsed)
+            if made is not None and check(self.parsed(text), ()):
+                made = None  # a warning shows what is written
+        with self._lock:
+            self._once.discard(key)
+            self._reading[key] = made
+            self._unbound.pop(key, None)
+            while len(self._reading) > MOST:
+                self._unbound.pop(self._reading.popitem(last=False)[0], None)
+        return made
+
+    def shape_of_reading(self, text: str) -> tuple[str, Key, dict[str, Constant]] | None:
+        """The shape of a text that reads, its key, and its parameters; None where it is not kept."""
+        times = self._same.get(text, 0)
+        if times >= MOST_SAME or not self._reading:
+            return None
+        from gdb.language import shapes  # here: only queries without parameters need it
+
+        found = shapes.split_reading(text)
+        made = None if found is None else self._reading.get(found[0])
+        if made is None or found is None:
+            return None
+        if len(self._same) >= MOST:
+            self._same.clear()
+        self._same[text] = times + 1
+        return made, found[0], shapes.named_parameters(found[1])
+
+    def ran_bound(self, key: Key) -> None:
+        """Note that a shape that reads was bound."""
+        self._unbound.pop(key, None)
+
+    def read_as_written(self, text: str) -> None:
+        """See to it that texts of the shape of this one, which read, run as they are written."""
+        from gdb.language import shapes  # here: only queries without parameters need it
+
+        found = shapes.split_reading(text)
+        if found is not None:
+            with self._lock:
+                self._reading[found[0]] = None
 
     def has_shape(self, text: str) -> bool:
         """Whether the shape of a text is kept: then it writes, and gives nothing back."""
@@ -289,6 +371,7 @@ def by_shape(request: Request, cache: QueryCache) -> Request | None:
 
         check_unicode(text)
     found = cache.shaped(text)
-    if found is None:
-        return None
-    return replace(request, text=found[0], parameters=found[1], plain=False)
+    if found is not None:
+        return replace(request, text=found[0], parameters=found[1], plain=False)
+    found = cache.shaped_reading(text) if request.plain else None
+    return None if found is None else replace(request, text=found[0], parameters=found[1])

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from gdb.executor.relational import relational_tail
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.pushdown import ElementConditions
+    from gdb.language.shapes import Constant
     from gdb.language.syntax import ElementReference
     from gdb.physical.binder import BoundQuery
     from gdb.physical.counts import Counts
@@ -373,6 +374,20 @@ class Statements:
     def bound(self, text: str) -> BoundStatement | BoundRows | None:
         """The statement of a text that is bound: to a snapshot, perhaps an earlier one, or to none."""
         return self._bound.get(text) or self.cache.bound(text)
+
+    def bound_by_shape(
+        self, text: str
+    ) -> tuple[BoundStatement | BoundRows, dict[str, Constant]] | None:
+        """The bound statement of the shape of a text that reads, and its parameters (`gdb.language.shapes`)."""
+        found = self.cache.shape_of_reading(text)
+        if found is None:
+            return None
+        shape, key, values = found
+        bound = self.bound(shape)
+        if bound is None:
+            return None
+        self.cache.ran_bound(key)
+        return bound, values
 
     def is_to_be_bound(self, text: str, snapshot: Snapshot) -> bool:
         """Whether a statement that has run for a request without options is to be bound to a snapshot (`keep_bound`),
