@@ -175,7 +175,7 @@ def test_answers_are_those_of_the_text(
 
 
 def answer_elsewhere(db: gdb.Database, text: str) -> object:
-    """The answer to a text of which nothing is kept."""
+    """The answer to a text when nothing is kept of it."""
     with db.snapshot() as held:
         held._statements.clear()
         return answer(held, text)  # type: ignore[arg-type]
