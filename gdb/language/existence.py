@@ -114,10 +114,13 @@ def _path(condition: Expression) -> PathPattern | None:
     return None
 
 
-def edge_test(scope: Scope, condition: Expression, default: MatchMode) -> EdgeTest | None:
+def edge_test(
+    scope: Scope, condition: Expression, default: MatchMode, *, apart: bool
+) -> EdgeTest | None:
     """The test that a condition makes of the edges of the pattern's vertices; None where it is no such test.
 
-    default : the mode of what names none, so of the pattern in the condition.
+    default : the mode of what names none, so of the pattern in the condition. apart : whether the pattern's own
+    vertices differ, as those of the condition then must.
 
     Raises
     ------
@@ -134,7 +137,8 @@ def edge_test(scope: Scope, condition: Expression, default: MatchMode) -> EdgeTe
         start, end, other, direction = end, None, pattern.left, direction.flipped
     bound = [node for node in (pattern.left, pattern.right) if node is not other or end is not None]
     more = any(node.labels for node in bound)
-    if start is None or known or more or default.nodes_differ:
+    same = default.induced or end is None or start == end or not apart
+    if start is None or known or more or (default.nodes_differ and same):
         raise beyond_pattern(scope.text, pattern.place, "a pattern inside an expression is")
     labels = () if end is not None else other.labels
     return EdgeTest(start, end, labels, pattern.relationship.types, direction, pattern.negated)

@@ -96,10 +96,10 @@ def sort_conditions(
 
 
 def conditions_of(
-    scope: Scope, where: Sequence[Expression], default: MatchMode
+    scope: Scope, where: Sequence[Expression], default: MatchMode, *, apart: bool = False
 ) -> tuple[list[EdgeTest], list[Expression]]:
     """The property maps and the WHERE of a MATCH that was just added, in parts that must all be true, with their names
-    and parameters known; apart from these the conditions on edges."""
+    and parameters known; apart from these the conditions on edges. apart : whether its vertices differ."""
     written, scope.conditions = scope.conditions, []
     written += where
     tests: list[EdgeTest] = []
@@ -107,7 +107,7 @@ def conditions_of(
     for condition in written:
         measure(condition, scope.text)
         for part in conjuncts(condition):
-            test = edge_test(scope, part, default)
+            test = edge_test(scope, part, default, apart=apart)
             if test is not None:
                 tests.append(test)
                 continue

@@ -262,7 +262,7 @@ def _bind(
         where = [] if match.where is None else [match.where]
         if match is pattern.matches[-1]:
             where += pattern.conditions
-        more, others = question.conditions_of(scope, where, default_mode)
+        more, others = question.conditions_of(scope, where, default_mode, apart=mode.nodes_differ)
         tests += more
         written += others
     found = question.sort_conditions(scope, tests, written)

@@ -68,6 +68,8 @@ def fitted(
     ChangeRefused : with the first value that does not fit, and its row.
     """
     found: dict[str, Column] = {}
+    if "" in columns and not is_empty(columns[""]):
+        raise ChangeRefused("a property has no name", "Name its key.")
     for name, column in columns.items():
         if name in kinds:
             if not widens and kinds[name] != "any":

@@ -185,6 +185,11 @@ def add_nodes(sheet: Sheet) -> list[str]:
             columns = {field.name: filed(own), **columns}
         labels = _labels(table, sheet.naming)
         _finish(table, warnings)
+        if len(fields) == 1 and " " in field.name.strip():
+            warnings.append(
+                f"{table.path}: holds one column, {field.name!r}, so that each line is a node; of relationships "
+                "between texts give the file as edges=, with delimiter=' '"
+            )
         found: list[tuple[VertexTable, Source]] = []
         records = cache(table.records)
         for names, rows in labels:
@@ -262,7 +267,7 @@ def _kind_of_ids(table: Table, at: int, space: str, assembly: Assembly) -> Kind:
         text = declared != "int64"
     elif text is None:
         text = not table.all_fit(at, "int64")
-        if text:
+        if text and table.all_fit(at, "float64"):  # 007 is a text
             table.warns_of_digits(at, "all ids of it are texts, so that 1 is '1'")
     elif declared == "string":
         text = True
@@ -298,6 +303,8 @@ def _rows_by(table: Table, role: str, meaning: Callable[[str], T]) -> list[tuple
     texts, codes = table.groups(at)
     meanings = list(map(meaning, texts))
     distinct = list(dict.fromkeys(meanings))
+    if not meanings:
+        return []
     number = np.array([distinct.index(one) for one in meanings], np.int64)[codes]
     counts = np.bincount(number, minlength=len(distinct))
     rows = np.split(np.argsort(number, kind="stable"), np.cumsum(counts)[:-1])

@@ -85,6 +85,9 @@ def _schema(frame: Frame, connection: DuckDBPyConnection) -> Schema:
 
 def _unreadable(name: str, error: Exception) -> ImportFailed:
     short = str(error).strip().split("\n")[0].rstrip(".: ")
+    if "no validity bitmap" in short:  # of polars, whose columns without a value have no type
+        cure = "A column without any value needs a type, as by cast(pl.String); or leave it out."
+        return ImportFailed(f"cannot be read as an Arrow stream ({short})", cure, file=name)
     return ImportFailed(f"cannot be read as an Arrow stream ({short})", _CURE, file=name)
 
 

@@ -227,7 +227,8 @@ class _NetworkxReader:
 
     def _single(self, value: object, name: str, key: str) -> Item:
         if isinstance(value, (np.datetime64, np.timedelta64)):
-            plain = temporal.of_numpy(value)
+            months = isinstance(value, np.timedelta64) and np.datetime_data(value)[0] in ("Y", "M")
+            plain = 0 if months else temporal.of_numpy(value)
             # NaT, parts of a microsecond, the year 10,000
             if isinstance(plain, int) or np.array(plain, value.dtype) != value:
                 raise self._wrong(name, key, value, _PROPERTIES)

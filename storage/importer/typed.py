@@ -245,6 +245,9 @@ class TypedTable(Table, ABC):
                 raise self._wrong(
                     f"column {field.name or field.role!r} is {kind}, not {field.kind}"
                 )
+            if field.role == "TYPE" and kind in ITEM_OF:
+                cure = "A relationship has one type: give a column of texts."
+                raise ImportFailed("the column of types holds lists", cure, file=str(self.path))
             if field.role in ("ID", "START_ID", "END_ID") and kind not in ("int64", "string"):
                 raise ImportFailed(
                     f"the column of ids {field.name or field.role!r} holds {type}",
@@ -282,7 +285,9 @@ class TypedTable(Table, ABC):
         """Run the statement of the columns of the table, and behind them the number of the row, from 0."""
 
     def text(self, i: int) -> exp.Expr:
-        """Column i cast to VARCHAR, in SQL."""
+        """Column i cast to VARCHAR, in SQL; a list of labels as `a;b`."""
+        if self.layout.fields[i].role == "LABEL" and self.types[i].kind == "string[]":
+            return call("array_to_string", f"c{i}", value_of(";"))
         return cast(f"c{i}", "VARCHAR")
 
     def missing(self, i: int) -> exp.Expr:

@@ -16,8 +16,9 @@ from gdb.executor import run as executor
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.language.canonical import canonical, numbered
 from gdb.language.existence import edge_test
-from gdb.language.mentioned_names import mentioned
+from gdb.language.mentioned_names import asks, mentioned
 from gdb.language.name_resolution import elements, resolve
+from gdb.language.pattern_texts import with_pattern_texts
 from gdb.language.pushdown import ElementConditions
 from gdb.language.question import (
     SortedConditions,
@@ -268,29 +269,31 @@ class ComponentRun:
 
     def _compared(self, graph: QueryGraph, conditions: Sequence[Condition]) -> QueryGraph:
         """The query graph that has only those symmetries which conditions keep. A condition whose text does not show
-        it, such as EXISTS, is kept only where every element that it mentions stays."""
+        it, such as EXISTS of more than a path, is kept only where every element that it mentions stays."""
         names = self.scope.names
 
         def found(variable: Variable) -> Expression:
             return names.get(variable.name, variable)
 
-        mine = [c for c in conditions if c.names & names.keys()]
-        resolved = [
-            (one, sorted(mentioned(one) & names.keys()))
-            for one in (resolve(c.expression, found) for c in mine)
-        ]
+        mine = [c.expression for c in conditions if c.names & names.keys()]
 
         def renamed(vertices: tuple[int, ...], edges: tuple[int, ...]) -> frozenset[str]:
             def name(element: ElementReference) -> str:
                 image = vertices if element.kind == "vertex" else edges
                 return numbered(replace(element, index=image[element.index]))
 
-            return frozenset(
-                " ".join(
-                    [canonical(one, self.scope.parameters, name), *(name(names[k]) for k in inside)]
-                )
-                for one, inside in resolved
-            )
+            def named(variable: str) -> str:
+                element = names.get(variable)
+                return variable if element is None else name(element)
+
+            def text(condition: Expression) -> str:
+                shown = with_pattern_texts(condition, named) if asks(condition) else condition
+                one = resolve(shown, found)
+                inside = sorted(mentioned(one) & names.keys())
+                whole = canonical(one, self.scope.parameters, name)
+                return " ".join([whole, *(name(names[k]) for k in inside)])
+
+            return frozenset(map(text, mine))
 
         texts = renamed((*range(len(graph.vertices)),), (*range(len(graph.edges)),))
         return replace(graph, symmetric_under=tuple(sorted(texts)), renamed=renamed)
@@ -312,7 +315,8 @@ class ComponentRun:
         return found
 
     def _sort_conditions(self, condition: Expression) -> SortedConditions:
-        test = edge_test(self.scope, condition, self.context.mode)
+        apart = self.pattern.mode.nodes_differ
+        test = edge_test(self.scope, condition, self.context.mode, apart=apart)
         if test is not None:
             return sort_conditions(self.scope, [test], [])
         return sort_conditions(self.scope, [], [resolve(condition, self.scope.lookup)])

@@ -52,6 +52,7 @@ class _List:
 class _GmlReader:
     one: Pass
     directed: bool = False
+    edges: bool = False  # whether there was one
     graphs: int = 0
     open: list[_List] = field(default_factory=list)
     key: str | None = None  # whose value comes next
@@ -95,6 +96,9 @@ class _GmlReader:
             return
         if len(self.open) == 1 and self.open[0].key == "graph":
             if key == "directed":
+                if self.edges and self.directed != (value == 1):
+                    cure = "Write `directed` before the edges."
+                    self.one.fail(line, "`directed` comes behind edges", cure)
                 self.directed = value == 1
             return
         self.size += 1
@@ -107,6 +111,7 @@ class _GmlReader:
         done = self.open.pop()
         inside = len(self.open) == 1 and self.open[0].key == "graph"
         if inside and done.key in ("node", "edge"):
+            self.edges = self.edges or done.key == "edge"
             self.size = 0
             return done
         if self.open and not inside:

@@ -145,6 +145,8 @@ def _labels(value: Thing) -> tuple[str, ...]:
 
 
 def _values(properties: Object) -> Values:
+    if "" in properties:
+        raise UnreadableText("has a key without a name", "A property has a name: name the key.")
     return {key: _value(key, value) for key, value in properties.items()}
 
 

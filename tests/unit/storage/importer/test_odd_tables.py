@@ -1,0 +1,94 @@
+"""Tables without a row, labels in lists, names that are none, and what is said of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import networkx
+import numpy as np
+import pytest
+
+import gdb
+from gdb.errors import ChangeRefused, ImportFailed
+
+
+def written(folder: Path, name: str, text: str) -> Path:
+    (folder / name).write_text(text)
+    return folder / name
+
+
+def test_no_row_under_labels_and_types(tmp_path: Path) -> None:
+    nodes = written(tmp_path, "n.csv", ":ID,:LABEL\n")
+    edges = written(tmp_path, "e.csv", ":START_ID,:END_ID,:TYPE\n")
+    bad = written(tmp_path, "b.csv", ":ID,a:int,:LABEL\n1,x,L\n")
+    with gdb.connect() as db:
+        (warning,) = db.load(nodes=nodes).warnings
+        assert "holds a header and no rows" in warning
+        assert db.load(edges=edges).edges == db.load(edges={"K": edges}).edges == 0
+        assert db.load(nodes=bad, on_error="skip").vertices == 0
+
+
+def test_labels_in_lists() -> None:
+    with gdb.connect() as db:
+        db.load(nodes=[{":ID": 1, ":LABEL": ["A", "B"]}, {":ID": 2, ":LABEL": []}])
+        assert db.execute("MATCH (n) RETURN id(n), labels(n)").fetchall() == [
+            (1, ["A", "B"]),
+            (2, []),
+        ]
+        with pytest.raises(ImportFailed, match="the column of types holds lists"):
+            db.load(edges=[{":START_ID": 1, ":END_ID": 2, ":TYPE": ["A", "B"]}])
+
+
+def test_an_answer_of_gdb_with_its_labels() -> None:
+    with gdb.connect() as db, gdb.connect() as other:
+        db.execute("CREATE (:A:B {x: 1}), (:C {x: 2}), ({x: 3})")
+        text = "MATCH (n) RETURN id(n) AS `:ID`, labels(n) AS `:LABEL`, n.x AS x"
+        other.load(nodes=db.execute(text))
+        shown = "MATCH (n) RETURN labels(n), n.x ORDER BY n.x"
+        assert other.execute(shown).fetchall() == [(["A", "B"], 1), (["C"], 2), ([], 3)]
+
+
+def test_a_property_without_a_name(tmp_path: Path) -> None:
+    with gdb.connect() as db:
+        for text in ("CREATE (n:Z) SET n[''] = 1", "CREATE ()-[r:R]->() SET r[''] = 1"):
+            with pytest.raises(ChangeRefused, match="A property has no name"):
+                db.execute(text)
+        with pytest.raises(ChangeRefused, match="A property has no name"):
+            db.execute("CREATE (n:Z) SET n = $m", {"m": {"": 1}})
+        db.execute("CREATE (n:Z {x: 1}) REMOVE n[''] SET n += $m", {"m": {"": None}})
+        assert db.execute("MATCH (n) RETURN properties(n)").fetchall() == [({"x": 1},)]
+        lines = written(tmp_path, "j.jsonl", '{"id":1,"":5}\n{"id":2,"x":5}\n')
+        with pytest.raises(ImportFailed, match="a key without a name"):
+            db.load(lines)
+        assert db.load(lines, on_error="skip").vertices == 1
+
+
+def test_a_graph_of_gml_that_is_directed_late(tmp_path: Path) -> None:
+    text = "graph [ node [ id 1 ] node [ id 2 ] edge [ source 2 target 1 ] directed {} ]"
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match="comes behind edges"):
+            db.load(written(tmp_path, "g.gml", text.format(1)))
+        assert db.load(written(tmp_path, "h.gml", text.format(0))).edges == 1
+
+
+def test_lengths_of_months_are_none() -> None:
+    graph = networkx.path_graph(2)
+    graph.nodes[0]["d"] = np.timedelta64(1, "M")
+    with gdb.connect() as db, pytest.raises(ImportFailed, match="holds a timedelta64"):
+        db.load(graph)
+
+
+def test_relationships_between_texts_that_become_nodes(tmp_path: Path) -> None:
+    path = written(tmp_path, "e.txt", "a b\nb c\nc a\n")
+    with gdb.connect() as db:
+        (warning,) = db.load(path).warnings
+        assert "each line is a node" in warning
+    with gdb.connect() as db:
+        db.load(edges=path, delimiter=" ", columns=[":START_ID", ":END_ID"], header=False)
+        assert db.execute("MATCH ()-->() RETURN count(*)").scalar() == 3
+
+
+def test_ids_with_zeros_before_them_are_no_long_integers(tmp_path: Path) -> None:
+    with gdb.connect() as db:
+        assert db.load(nodes=written(tmp_path, "n.csv", "id,v\n007,a\n010,b\n")).warnings == []
+        assert sorted(db.execute("MATCH (n) RETURN id(n)").fetchall()) == [("007",), ("010",)]
