@@ -45,7 +45,7 @@ def with_pattern_texts(expression: Expression, named: Named) -> Expression:
 
 
 def _path_text(path: PathPattern, named: Named) -> str | None:
-    """The text of a path; None of one that has conditions, or of which not every element may be read both ways."""
+    """The text of a path; None where it has conditions, or an element that may not be read both ways."""
     plain = path.name is None and path.selector is None and path.mode is PathMode.TRAIL
     nodes = [_node_text(node, named) for node in path.nodes]
     between = [_relationship_text(one, named) for one in path.relationships]

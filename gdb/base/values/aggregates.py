@@ -287,4 +287,7 @@ class Percentile:
         at = self._percentile * (len(numbers) - 1)
         low, high = numbers[math.floor(at)], numbers[math.ceil(at)]
         part = at - math.floor(at)
-        return float(low) if part == 0 else low + (high - low) * part
+        if part == 0 or low == high:  # also where both are infinite
+            return float(low)
+        step = high - low
+        return low + step * part if math.isfinite(step) else low * (1 - part) + high * part

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.allowance import paced
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.problems import ValueProblem
 from gdb.errors import DeletedProblem, GdbError, QueryError, TypeProblem
 from gdb.language.clauses import BulkCreate, Create
 from gdb.language.report import problem
@@ -205,7 +206,12 @@ def map_of(context: RowContext, value: Value, place: Place) -> Mapping[str, Valu
         case dict():
             return value
         case NodeValue() | RelationshipValue():
-            return dict(value.properties)
+            from gdb.base.values.graph_functions import stored  # here: few take an element
+
+            try:
+                return dict(stored(value))
+            except ValueProblem as refused:
+                raise context.evaluator.located(refused, place) from None
     raise problem(TypeProblem, context.text, place, "properties are a map, and this is none.")
 
 

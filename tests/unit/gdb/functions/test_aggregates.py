@@ -63,6 +63,23 @@ def test_percentiles(name, percentile, expected):
     assert aggregate(name, [30.0, None, 10.0, 20.0], percentile) == expected
 
 
+INF = float("inf")
+
+
+@pytest.mark.parametrize(
+    ("values", "percentile", "expected"),
+    [
+        ([INF, INF, 1.0], 0.9, INF),
+        ([1e308, -1e308], 0.5, 0.0),
+        ([1.0, INF], 0.5, INF),
+        ([-INF, 1.0], 0.5, -INF),
+        ([2**63 - 1, 1], 0.5, 4.611686018427388e18),
+    ],
+)
+def test_percentiles_of_large_numbers(values, percentile, expected):
+    assert aggregate("percentileCont", values, percentile) == expected
+
+
 @pytest.mark.parametrize("percentile", [-1, 1.1, 1000])
 def test_a_percentile_beyond_its_bounds(percentile):
     with pytest.raises(ValueProblem) as caught:

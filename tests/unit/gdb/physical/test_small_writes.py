@@ -221,3 +221,14 @@ def test_only_what_is_asked_for_is_read(db: gdb.Database, monkeypatch: pytest.Mo
     text = "MATCH (n:P {id: 8}) SET n.x = n.x + 1, n.name = 'n' RETURN n.x, properties(n)"
     expected = {"id": 8, "x": 10, "y": 9, "name": "n"}
     assert db.execute(text).fetchall() == [(10, expected)]
+
+
+@pytest.mark.parametrize(
+    "text", ["SET n = a", "SET n += a", "SET n = properties(a)", "SET n.x = a.i"]
+)
+def test_a_node_that_was_deleted_gives_no_properties(text: str) -> None:
+    with gdb.connect() as db:
+        db.execute("CREATE (:A {i: 0})")
+        with pytest.raises(gdb.errors.DeletedProblem):
+            db.execute(f"MATCH (a:A) DELETE a CREATE (n:N) {text} RETURN properties(n)")
+        assert db.execute("MATCH (n) RETURN labels(n)").fetchall() == [(["A"],)]

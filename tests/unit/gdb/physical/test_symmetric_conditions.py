@@ -49,6 +49,6 @@ def test_pairs(mode: str, way: str | None, monkeypatch: pytest.MonkeyPatch) -> N
                     }, condition
                     assert 2 * len(found) == len(every), condition
                     counted += len(found)
-                else:  # it tells a from b
+                else:  # it distinguishes a and b
                     assert sorted(found) == sorted(every), condition
     assert counted > 20
