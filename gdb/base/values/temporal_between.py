@@ -170,7 +170,8 @@ def _later(value: Temporal, duration: Duration) -> Temporal:
             days = plus_months(value.days, duration.months) + duration.days
             return LocalDateTime(days + carried, time)
         case DateTime():
-            begin = _plus(value, duration.months, duration.days)
+            # each is a time of the place by itself, as in `between`: it may not be there, when the clocks are put on
+            begin = _plus(_plus(value, duration.months, 0), 0, duration.days)
             return DateTime.of_instant(begin.instant + duration.length, value.place)
 
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+import gdb
 from gdb.base.values.duration import Duration
 from gdb.base.values.kinds import Value
 from gdb.base.values.problems import ValueProblem
@@ -180,3 +181,12 @@ def test_truncation_stays_and_goes_back(value: Date, unit: str) -> None:
 
 def test_a_local_time_has_no_day_to_carry_into() -> None:
     assert add(LocalTime(0), Duration(5, 5, -1)) == LocalTime(86_399 * 1_000_000_000)
+
+
+def test_a_month_that_ends_when_the_clocks_are_put_on() -> None:
+    with gdb.connect() as db:
+        text = """WITH datetime('2021-02-28T02:30[Europe/Paris]') AS a, datetime('2021-03-29T03:30[Europe/Paris]') AS b
+            RETURN toString(duration.between(a, b)), a + duration.between(a, b) = b, toString(a + duration('P1M1D'))"""
+        ((found, back, later),) = db.execute(text).fetchall()
+        assert (found, back) == ("P1M1D", True)
+        assert later.startswith("2021-03-29T03:30")
