@@ -79,7 +79,7 @@ def layout_of(
     likely = delimiter_of(first)
     delimiter = delimiter or likely
     try:
-        cells = cells_of(first, delimiter)
+        cells = _first_record(lines[at:], delimiter)
         if len(cells) == 1 and columns is None and (others := len(cells_of(first, likely))) > 1:
             raise wrong(
                 f"is one column with the delimiter {delimiter!r}, and {others} with {likely!r}",
@@ -104,6 +104,15 @@ def layout_of(
     fields, warnings = parse_header(names, wrong)
     guessed = header is None and columns is None
     return Layout(delimiter, at + int(has_header), fields, warnings, guessed)
+
+
+def _first_record(lines: list[str], delimiter: str) -> list[str]:
+    """The cells of the first record: a quoted name may hold line ends, which are LF then. Raises as `cells_of`."""
+    reader = csv.reader((f"{line}\n" for line in lines), delimiter=delimiter, strict=True)
+    try:
+        return next(reader, [])
+    except csv.Error:  # a quote that is never closed, for one
+        return cells_of(lines[0], delimiter)
 
 
 def cells_of(line: str, delimiter: str) -> list[str]:

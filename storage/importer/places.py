@@ -30,7 +30,7 @@ class Places:
     where a quoted field holds a line end. A *row* is the number of a record, from 1, among those
     that the reader accepted.
 
-    skipped : lines before the first record. blanks : whether blank lines are records. quotes : the quote, and what
+    skipped : records before the first row. blanks : whether blank lines are records. quotes : the quote, and what
     precedes one inside of a text.
     refused : the reader's numbers of the records that it did not accept.
     """
@@ -80,12 +80,10 @@ class Places:
 
     def _records(self) -> Iterator[tuple[int, RecordPlace, bool]]:
         """The reader's number, the place, and whether the line is blank, of every record."""
-        number = self.skipped
+        number = 0
         with open_input(self.path) as stream:
             lines = enumerate(io.TextIOWrapper(stream, "utf-8", "replace", newline="\n"), 1)
             for line, first in lines:
-                if line <= self.skipped:
-                    continue
                 number += 1
                 how = (self.delimiter, *self.quotes)
                 text, is_open = first, _left_open(first, False, *how)
@@ -95,6 +93,8 @@ class Places:
                         break
                     text = text + more if len(text) < _WIDEST else text
                     is_open = _left_open(more, True, *how)
+                if number <= self.skipped:  # a header's names may hold line ends, too
+                    continue
                 shown = text.strip("\r\n").removeprefix("\ufeff" if line == 1 else "")
                 yield number, RecordPlace(line, shown), not shown
 

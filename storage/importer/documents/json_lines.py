@@ -156,6 +156,11 @@ def _value(key: str, value: Thing) -> PropertyValue:
             f"holds an object as {key!r}, which no property can be",
             "Write its parts as keys of their own, or leave it out.",
         )
+    for one in value if isinstance(value, list) else (value,):
+        if type(one) is int and one not in INT64:
+            raise UnreadableText(
+                f"holds an integer beyond 64 bits as {key!r}", "Write it as a text, or as a float."
+            )
     if not isinstance(value, list):
         return value
     items: list[Item] = []

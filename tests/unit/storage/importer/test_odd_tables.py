@@ -92,3 +92,39 @@ def test_ids_with_zeros_before_them_are_no_long_integers(tmp_path: Path) -> None
     with gdb.connect() as db:
         assert db.load(nodes=written(tmp_path, "n.csv", "id,v\n007,a\n010,b\n")).warnings == []
         assert sorted(db.execute("MATCH (n) RETURN id(n)").fetchall()) == [("007",), ("010",)]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_header_whose_names_hold_line_ends(tmp_path: Path, end: str) -> None:
+    lines = ('id,"first', 'name",x:int', "1,Ada,2", "3,Bob,y", '5,"E', 'va",6')
+    (tmp_path / "n.csv").write_text(end.join(lines) + end, newline="")
+    with gdb.connect() as db:
+        report = db.load(nodes=tmp_path / "n.csv", on_error="skip")
+        found = db.execute("MATCH (n) RETURN properties(n) ORDER BY n.id").fetchall()
+        name = "first\nname"
+        assert found == [({"id": 1, name: "Ada", "x": 2},), ({"id": 5, name: f"E{end}va", "x": 6},)]
+        (rejected,) = report.rejected
+        assert (rejected.line, rejected.text) == (4, "3,Bob,y")
+
+
+def test_a_first_record_without_a_header_holds_line_ends(tmp_path: Path) -> None:
+    path = written(tmp_path, "n.csv", '1,"Ada\nB",2\n3,Bob,5\n')
+    with gdb.connect() as db:
+        db.load(nodes=path, columns=["id", "name", "x"])
+        assert db.execute("MATCH (n) RETURN n.id, n.name, n.x").fetchall() == [
+            (1, "Ada\nB", 2),
+            (3, "Bob", 5),
+        ]
+
+
+def test_integers_of_json_beyond_64_bits(tmp_path: Path) -> None:
+    text = (
+        '{"id":1,"x":1}\n{"id":2,"x":9223372036854775808}\n{"id":3,"x":[1,9223372036854775808]}\n'
+    )
+    path = written(tmp_path, "j.jsonl", text)
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match="an integer beyond 64 bits as 'x'"):
+            db.load(nodes={"A": path})
+        report = db.load(nodes={"A": path}, on_error="skip")
+        assert [one.line for one in report.rejected] == [2, 3]
+        assert db.execute("MATCH (n) RETURN n.id, n.x").fetchall() == [(1, 1)]
