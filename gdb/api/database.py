@@ -99,7 +99,8 @@ def connect(
 
     own, budgets = options.own_limits(limits), options.budgets(memory, gpu_memory)
     mode, root = options.match_mode(match), options.import_root(import_root)
-    options.truth("read_only", read_only), options.truth("create", create)
+    options.truth("read_only", read_only)
+    options.truth("create", create)
     files = remote_files(path, read_only, storage_options)
     where = None if path is None or files is not None else options.folder(path)
     create = create and not read_only

@@ -200,12 +200,12 @@ def _refuse_rounding(name: str, time: date | timedelta | np.datetime64 | np.time
         )
     exact = True
     if isinstance(time, (np.datetime64, np.timedelta64)):
-        exact = time.astype(f"{type(time).__name__}[us]") == time
+        exact = temporal.is_exact(time)
     else:  # of pandas, whose classes are derived from those of Python
         exact = not (getattr(time, "nanosecond", 0) or getattr(time, "nanoseconds", 0))
     if not exact:
         raise TypeProblem(
-            f"parameter ${name} holds {time}, which has more than microseconds.",
+            f"parameter ${name} holds {time}, which has more than microseconds, or more of them than 64 bits hold.",
             "Round it, or pass gdb.LocalDateTime, gdb.DateTime or gdb.Duration, which have nanoseconds.",
         )
 

@@ -95,6 +95,17 @@ def of_numpy(value: np.datetime64 | np.timedelta64) -> object:
     return value.astype("datetime64[D]" if whole_days else "datetime64[us]").item()
 
 
+def is_exact(value: np.datetime64 | np.timedelta64) -> bool:
+    """Whether a time of NumPy is a whole number of microseconds that 64 bits hold; False for NaT.
+
+    value : no length of months or years.
+    """
+    there = value.astype(f"{type(value).__name__}[us]")
+    return bool(
+        there.astype(value.dtype) == value
+    )  # there and back: NumPy does not say that it overflows
+
+
 def text_of(value: Temporal | time) -> str:
     """The ISO 8601 text: 2000-12-31, 2000-12-31T23:59:59.5, -P1DT2H30M1.5S; behind a time with a zone its offset, and
     the zone's name where it has one: 23:59:59Z, 2000-12-31T23:59:59+01:00[Europe/Stockholm].

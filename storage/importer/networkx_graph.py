@@ -230,7 +230,7 @@ class _NetworkxReader:
             months = isinstance(value, np.timedelta64) and np.datetime_data(value)[0] in ("Y", "M")
             plain = 0 if months else temporal.of_numpy(value)
             # NaT, parts of a microsecond, the year 10,000
-            if isinstance(plain, int) or np.array(plain, value.dtype) != value:
+            if isinstance(plain, int) or not temporal.is_exact(value):
                 raise self._wrong(name, key, value, _PROPERTIES)
             value = plain
         elif isinstance(value, np.generic):

@@ -142,6 +142,8 @@ HOLDS_ITSELF.append(HOLDS_ITSELF)
         ({"a": 10**5000}, "a number of 16,610 bits"),
         ({"a": np.datetime64("2020-01-01T00:00:00.123456789")}, "more than microseconds"),
         ({"a": np.timedelta64(1, "ns")}, "more than microseconds"),
+        ({"a": np.timedelta64(2**61, "h")}, "than 64 bits hold"),
+        ({"a": np.datetime64(2**62, "s")}, "than 64 bits hold"),
         ({"a": [np.timedelta64(1, "M")]}, "depends on the date"),
         ({"a": HOLDS_ITSELF}, "nested too deeply, or holds itself"),
     ],

@@ -17,6 +17,7 @@ from gdb.language.parser import parse
 from gdb.run import pipeline
 from gdb.run.request import QueryRun
 from tests.support.effort import share
+from tests.support.texts_run import ran
 
 
 def shape_of(text: str) -> str | None:
@@ -69,22 +70,6 @@ def test_kinds_are_part_of_the_key() -> None:
 def db() -> Iterator[gdb.Database]:
     with gdb.connect() as db:
         yield db
-
-
-def ran(db: gdb.Database, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The texts that were run in the end."""
-    seen: list[str] = []
-    answer = pipeline._answer
-
-    def noted(run: QueryRun) -> object:
-        seen.append(run.request.text)
-        return answer(run)
-
-    monkeypatch.setattr(pipeline, "_answer", noted)
-    for text in texts:
-        db.execute(text)
-    monkeypatch.setattr(pipeline, "_answer", answer)
-    return seen
 
 
 def test_the_second_of_a_shape_is_the_first_that_is_run_as_one(
