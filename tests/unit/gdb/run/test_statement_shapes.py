@@ -15,7 +15,6 @@ from gdb.errors import Cancelled, GdbError
 from gdb.language import shapes
 from gdb.language.parser import parse
 from gdb.run import pipeline
-from gdb.run.request import QueryRun
 from tests.support.effort import share
 from tests.support.texts_run import ran
 
