@@ -9,6 +9,7 @@ from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u8
 from gdb.storage.graph.row_loops import lower_bound
 
+from ..nest.nest import Kind
 from ..table_fields import LevelField, LevelFlag, NodeField, Role
 from .address import (
     BINOMIAL,
@@ -154,6 +155,12 @@ def count_equal(a: int, i: int, ie: int, b: int, j: int, je: int) -> int:
 
 
 @compiled
+def width_for(count: int) -> int:
+    """Bytes of an unsigned number up to this one, at most 4."""
+    return 1 if count < 1 << 8 else 2 if count < 1 << 16 else 4
+
+
+@compiled
 def use(p: Pointers, c: int) -> None:
     """Mark the accepted elements of a MARK node in its scratch."""
     q = state(p, c)
@@ -197,17 +204,26 @@ def scratch_of_nodes(
         leaf (`trees.fold_reached`), and a HELD node has marks (`tail.count_held_pair`).
     """
     every = 0, prepared.vids
-    for i, node in enumerate(prepared.tables.nodes.tolist()):
+    nodes = prepared.tables.nodes.tolist()
+    in_pairs = [_is_counted_in_pairs(prepared, node) for node in nodes]
+    for i, node in enumerate(nodes):
         cut = prepared.tables.levels[node[NodeField.LEVEL]]
         low, high = int(cut[LevelField.LO]), min(int(cut[LevelField.HI]), prepared.vids)
         own = every if cut[LevelField.IS_EDGE] else (min(low, high), high)
         role = node[NodeField.ROLE]
         if role == Role.MARK:
-            yield i, Q.SCRATCH, 1, *own
+            if not in_pairs[node[NodeField.PARENT]]:
+                yield i, Q.SCRATCH, 1, *own
         elif node[NodeField.HELD] and ample:
             yield i, Q.SCRATCH, 1, *every
-        elif role == Role.PUSHED and _is_counted_in_pairs(prepared, node):
-            yield i, Q.SCRATCH, 4, *own
+        elif in_pairs[i]:
+            yield (
+                i,
+                Q.SCRATCH,
+                width_for(_longest(prepared, node[NodeField.PUSHER])),
+                0,
+                own[1] - own[0],
+            )
         elif role == Role.PUSHED:
             yield i, Q.SCRATCH, 8, *own
             yield i, Q.TOUCHED, 4, 0, own[1] - own[0]
@@ -219,8 +235,18 @@ def scratch_of_nodes(
             yield i, Q.SUMS, 8, *every
 
 
+def _longest(prepared: Prepared, node: int) -> int:
+    """The most elements that the list of a node may have."""
+    level = prepared.tables.levels[prepared.tables.nodes[node, NodeField.LEVEL]]
+    if level[LevelField.BASE] == Kind.ROW:
+        return prepared.views[level[LevelField.BASE_A]].max_degree
+    return prepared.vids
+
+
 def _is_counted_in_pairs(prepared: Prepared, node: list[int]) -> bool:
     """Whether `trees.push` has `push_pairs` count a PUSHED node."""
+    if node[NodeField.ROLE] != Role.PUSHED:
+        return False
     pusher = prepared.tables.nodes[node[NodeField.PUSHER]]
     flags = prepared.tables.levels[pusher[NodeField.LEVEL], LevelField.FLAGS]
     tested = int(flags) & (LevelFlag.DIFFERS | LevelFlag.BITS | LevelFlag.REPEATS)

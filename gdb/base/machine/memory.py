@@ -15,6 +15,11 @@ def load_u8(address: int, index: int) -> int:
     return ctypes.c_uint8.from_address(address + index).value
 
 
+def load_u16(address: int, index: int) -> int:
+    """Element `index` of the u16 at an address."""
+    return ctypes.c_uint16.from_address(address + 2 * index).value
+
+
 def load_u32(address: int, index: int) -> int:
     """Element `index` of the u32 at an address."""
     return ctypes.c_uint32.from_address(address + 4 * index).value
@@ -40,6 +45,11 @@ def store_u8(address: int, index: int, value: int) -> None:
     ctypes.c_uint8.from_address(address + index).value = value
 
 
+def store_u16(address: int, index: int, value: int) -> None:
+    """Set element `index` of the u16 at an address."""
+    ctypes.c_uint16.from_address(address + 2 * index).value = value
+
+
 def store_u32(address: int, index: int, value: int) -> None:
     """Set element `index` of the u32 at an address."""
     ctypes.c_uint32.from_address(address + 4 * index).value = value
@@ -61,9 +71,16 @@ def store_f64(address: int, index: int, value: float) -> None:
 
 
 # their widths in bits: in the kernel each is one instruction
-LOADS: dict[Callable[..., object], int] = {load_u8: 8, load_u32: 32, load_i64: 64, load_shared: 64}
+LOADS: dict[Callable[..., object], int] = {
+    load_u8: 8,
+    load_u16: 16,
+    load_u32: 32,
+    load_i64: 64,
+    load_shared: 64,
+}
 STORES: dict[Callable[..., object], int] = {
     store_u8: 8,
+    store_u16: 16,
     store_u32: 32,
     store_i64: 64,
     store_shared: 64,
