@@ -9,7 +9,7 @@ from gdb.base.machine.compile import compiled
 from gdb.base.machine.memory import load_i64, load_u32, store_i64, store_u8
 from gdb.storage.graph.row_loops import lower_bound
 
-from ..nest.nest import Kind
+from ..nest.counters import counter_bytes
 from ..table_fields import LevelField, LevelFlag, NodeField, Role
 from .address import (
     BINOMIAL,
@@ -155,12 +155,6 @@ def count_equal(a: int, i: int, ie: int, b: int, j: int, je: int) -> int:
 
 
 @compiled
-def width_for(count: int) -> int:
-    """Bytes of an unsigned number up to this one, at most 4."""
-    return 1 if count < 1 << 8 else 2 if count < 1 << 16 else 4
-
-
-@compiled
 def use(p: Pointers, c: int) -> None:
     """Mark the accepted elements of a MARK node in its scratch."""
     q = state(p, c)
@@ -217,13 +211,8 @@ def scratch_of_nodes(
         elif node[NodeField.HELD] and ample:
             yield i, Q.SCRATCH, 1, *every
         elif in_pairs[i]:
-            yield (
-                i,
-                Q.SCRATCH,
-                width_for(_longest(prepared, node[NodeField.PUSHER])),
-                0,
-                own[1] - own[0],
-            )
+            width = counter_bytes(prepared, node[NodeField.PUSHER])
+            yield i, Q.SCRATCH, width, 0, own[1] - own[0]
         elif role == Role.PUSHED:
             yield i, Q.SCRATCH, 8, *own
             yield i, Q.TOUCHED, 4, 0, own[1] - own[0]
@@ -233,14 +222,6 @@ def scratch_of_nodes(
             yield i, Q.SCRATCH, 8, *own
         if node[NodeField.SPREADS]:
             yield i, Q.SUMS, 8, *every
-
-
-def _longest(prepared: Prepared, node: int) -> int:
-    """The most elements that the list of a node may have."""
-    level = prepared.tables.levels[prepared.tables.nodes[node, NodeField.LEVEL]]
-    if level[LevelField.BASE] == Kind.ROW:
-        return prepared.views[level[LevelField.BASE_A]].max_degree
-    return prepared.vids
 
 
 def _is_counted_in_pairs(prepared: Prepared, node: list[int]) -> bool:

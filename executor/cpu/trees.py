@@ -19,6 +19,7 @@ from gdb.base.machine.memory import (
     store_u32,
 )
 
+from ..nest.counters import width_for
 from .address import (
     ABOVE,
     BELOW,
@@ -45,7 +46,6 @@ from .nodes import (
     state,
     use,
     ways,
-    width_for,
 )
 from .sets import bounds, level, neighbours, row_slice
 from .tree_weights import has_spread, weight

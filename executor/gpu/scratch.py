@@ -6,6 +6,7 @@ import numpy as np
 
 from gdb.storage.graph.adjacency import I64
 
+from ..nest.counters import counter_bytes
 from ..nest.prepare import Prepared
 from ..table_fields import NodeField, Role
 from . import layout
@@ -25,8 +26,7 @@ def places(prepared: Prepared) -> tuple[I64, I64, int]:
         if role == Role.MARK:
             size = 4 * (vids // 32 + 1)
         elif role == Role.PUSHED:
-            few = vids + vids // layout.FAR_COST
-            size = 4 * few if row[NodeField.PAIRED] else 12 * vids
+            size = _counters(prepared, row) if row[NodeField.PAIRED] else 12 * vids
         elif role == Role.INNER and parent >= 0:
             size = 8 * vids
         offsets[c] = total
@@ -35,6 +35,13 @@ def places(prepared: Prepared) -> tuple[I64, I64, int]:
             spreads[c] = total
             total += _rounded(8 * vids)
     return offsets, spreads, total
+
+
+def _counters(prepared: Prepared, row: I64) -> int:
+    """Bytes of the counters of a PAIRED root, and of the list of what is reached before them."""
+    vids = prepared.vids
+    width = counter_bytes(prepared, int(row[NodeField.PUSHER]))
+    return 4 * (vids // layout.FAR_COST) + width * (vids + 4)
 
 
 def _rounded(size: int) -> int:

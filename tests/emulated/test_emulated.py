@@ -42,6 +42,7 @@ from gdb.query_graph import (
 )
 from gdb.records import replace
 from tests.emulated.emulator import Clock, Function, absence, emulated, library
+from tests.support import hub_rectangles
 from tests.support.small_graph import SmallGraph
 from tests.unit.executor.gpu.test_bits import OUTSIDE
 from tests.unit.executor.nest.test_neighbourhood import NEAR_CLIQUES, Pairs, clique, dense, question
@@ -277,6 +278,22 @@ def test_pairs_that_are_pushed_from_rows_in_two_memories(
     counts_whichever_way(
         prepared, monkeypatch, lambda made: made.cold and units.is_pushed(made.tables)
     )
+
+
+@pytest.mark.parametrize("number", [200, 300])
+@pytest.mark.parametrize("part", [1, 3], ids=["whole", "split"])
+def test_counters_are_as_wide_as_lists_need(
+    part: int, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counters of 8 and 16 bits, which are set to zero from a list of what was reached, or in order."""
+    graph = hub_rectangles.graph(number)
+    plan = planner.plan(hub_rectangles.query(SUBGRAPHS), graph, counting=True)
+    prepared = prepare(plan, graph)
+    if part > 1:
+        size = residency.view_bytes(prepared.views[0], split=prepared.restricted)
+        monkeypatch.setattr(residency, "MOST", size // part)
+    with emulated(worth=1e9):
+        assert count(prepared) == hub_rectangles.count(number, SUBGRAPHS)
 
 
 @pytest.mark.parametrize("length", [0, 4, 40])

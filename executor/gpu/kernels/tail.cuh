@@ -695,48 +695,72 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
     }
 }
 
-// What a PAIRED root counts: the sum over its vertices of n (n - 1), or
-// n^2 for POWER, n being how often it is reached; each time it is reached adds how often it was before.
+// Counters of 8, 16 or 32 bits in words of 32: 1 << PACK of them in each.
+struct Counters {
+    u32* words;
+    int pack;
+
+    // No vertex is counted more often than MOST times.
+    __device__ INLINE Counters(u32* at, i64 most) : words(at), pack(most < 1 << 8 ? 2 : most < 1 << 16 ? 1 : 0) {}
+
+    // Add one for a vertex: what was there before.
+    __device__ INLINE u32 add(u32 x) const {
+        const u32 shift = (x & ((1u << pack) - 1)) << (5 - pack);
+        return (atomicAdd(words + (x >> pack), 1u << shift) >> shift) & (ALL_LANES >> (32 - (32 >> pack)));
+    }
+
+    // The counter of a vertex is zero; and those in its word, which all are to be.
+    __device__ INLINE void clear(u32 x) const { words[x >> pack] = 0; }
+
+    // All of a range are zero, in order, where that takes less time than so many one by one; whether it did.
+    __device__ INLINE bool clear_all(Range range, i64 reached) const {
+        if (range.size() <= 0) return true;
+        const i64 begin = range.start >> pack, end = ((range.end - 1) >> pack) + 1;
+        if (FAR_COST * reached <= end - begin) return false;
+        ROLLED for (i64 k = begin + lane(); k < end; k += 32) words[k] = 0;
+        return true;
+    }
+};
+
+// What a PAIRED root counts: the sum over its vertices of n (n - 1), or n^2 for POWER, n being how often it is reached; each
+// time it is reached adds how often it was before. That is less often than its child's list has elements, and counters are as
+// wide as that needs: the narrower, the more of them stay in the cache.
 PART i64 push_pairs(const Worker& w, i64 c, Range range, i64& spent) {
     const i64* row = w.node(c);
-    u32* times = (u32*)scratch(w, c);
-    i64 total = 0, reached = 0;
-#ifdef COLD
-    // the first that are reached, so that their rows need not be read through the link again; where there are more, all is cleared
-    u32* touched = times + w.get(JOB_VIDS);
+    // the first that are reached, so that their rows need not be read through the link again
+    u32* touched = (u32*)scratch(w, c);
     const i64 room = w.get(JOB_VIDS) / FAR_COST;
+    const Counters times(touched + room, tail_node(w, row[NODE_PUSHER]).span().size());
+    i64 total = 0, reached = 0;
     each_reached(
         w, row[NODE_PUSHER], range,
         [&](u32 x, i64) {
+#ifdef COLD
             const u32 some = __ballot_sync(ALL_LANES, x != NONE);
             const i64 at = reached + __popc(some & lanes_before());
             reached += __popc(some);
             if (x == NONE) return;
             if (at < room) touched[at] = x;
-            total += atomicAdd(times + x, 1u);
-        },
-        spent);
-    __syncwarp();
-    const Range all = {max(range.start, 0LL), min(range.end, w.get(JOB_VIDS))};
-    if (FAR_COST * reached > all.size()) {
-        ROLLED for (i64 x = all.start + lane(); x < all.end; x += 32) times[x] = 0;
-    } else {
-        ROLLED for (i64 k = lane(); k < reached; k += 32) times[touched[k]] = 0;
-    }
 #else
-    each_reached(
-        w, row[NODE_PUSHER], range,
-        [&](u32 x, i64) {
             if (x == NONE) return;
-            total += atomicAdd(times + x, 1u);
             ++reached;
+#endif
+            total += times.add(x);
         },
         spent);
     __syncwarp();
-    each_reached(
-        w, row[NODE_PUSHER], range, [&](u32 x, i64) { if (x != NONE) times[x] = 0; }, spent);
+#ifndef COLD
     reached = warp_sum(reached);
 #endif
+    const Range all = {max(range.start, 0LL), min(range.end, w.get(JOB_VIDS))};
+    if (!times.clear_all(all, reached)) {
+#ifdef COLD
+        ROLLED for (i64 k = lane(); k < reached; k += 32) times.clear(touched[k]);
+#else
+        each_reached(
+            w, row[NODE_PUSHER], range, [&](u32 x, i64) { if (x != NONE) times.clear(x); }, spent);
+#endif
+    }
     __syncwarp();
     total = warp_sum(total);
     const i64 formula = w.node(row[NODE_PUSHER])[NODE_FORMULA];

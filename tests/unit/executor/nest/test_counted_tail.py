@@ -33,6 +33,7 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.format.direction import Direction
+from tests.support import hub_rectangles
 from tests.support.backends import BACKENDS, Backend
 from tests.support.small_graph import SmallGraph
 
@@ -322,27 +323,12 @@ def test_a_stage_opens_the_directions_that_its_kernel_reads() -> None:
     assert opened == {((f"D{k}",), way) for k in range(5) for way in (Direction.OUT, Direction.IN)}
 
 
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
 @pytest.mark.parametrize("mode", [SUBGRAPHS, DIFFERENT_NODES, REPEATABLE_ELEMENTS])
 @pytest.mark.parametrize("number", [200, 300, 90_000])
-def test_counters_are_as_wide_as_lists_need(mode: MatchMode, number: int) -> None:
-    """Rectangles of three hubs that all others are joined to, in counters of 8, 16 and 32 bits, which are set to zero
-    in order or one by one. Hubs are the last vertices, so that the counters' range begins at the first of them."""
-    few = number - 3
-    others = [vid for vid in range(number) if vid % 5 or number < 1000]
-    pairs = [(hub, vid) for hub in range(number, number + 3) for vid in others]
-    # one hub more, with a list of a few
-    pairs += [(number + 3, vid) for vid in (1, 2, few)]
-    labels = [("A",)] * number + [("Hub",)] * 4
-    graph = SmallGraph(labels, [("U", a, b) for a, b in pairs], frozenset({"U"}))
-    ends = tuple(QueryVertex(labels=x) for x in ((("Hub",),), (), (("Hub",),), ()))
-    edges = tuple(
-        QueryEdge(a, b, ("U",), Direction.ANY) for a, b in ((0, 1), (1, 2), (2, 3), (3, 0))
-    )
-    plan = planner.plan(QueryGraph(ends, edges, mode), graph, counting=True)
-    joined = {hub: {vid for h, vid in pairs if h == hub} for hub in range(number, number + 4)}
-    common = [len(joined[a] & joined[b]) for a in joined for b in joined if a != b]
-    if mode is REPEATABLE_ELEMENTS:
-        found = sum(n * n for n in common) + sum(len(x) ** 2 for x in joined.values())
-    else:
-        found = sum(n * (n - 1) for n in common)
-    assert run.count(plan, graph, run.Options("cpu")) == found // (4 if mode is SUBGRAPHS else 1)
+def test_counters_are_as_wide_as_lists_need(mode: MatchMode, number: int, backend: Backend) -> None:
+    """Counters of 8, 16 and 32 bits, which begin at the first of the hubs."""
+    graph = hub_rectangles.graph(number)
+    plan = planner.plan(hub_rectangles.query(mode), graph, counting=True)
+    options = run.Options("cpu" if backend.name == "cpu" else "cuda")
+    assert run.count(plan, graph, options) == hub_rectangles.count(number, mode)
