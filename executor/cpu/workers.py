@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from gdb.base.budget import Budget
 from gdb.errors import InternalError
-from gdb.storage.disk.arrays import lazy, placed, sparse
+from gdb.storage.disk.arrays import LARGE, LAZY, placed, sparse
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
 from gdb.storage.graph.row_blocks import split_positions
 from gdb.storage.graph.row_loops import at_of
@@ -89,6 +89,7 @@ class Worker:
         tables = prepared.tables
         self.room = ROOM if room is None else room
         self._budget, self._sample = None if budget is None else budget.part(), sample
+        self._ample = self._budget is None or self._budget.limit is None
         n = max(len(tables.levels), 1)
         self.prepared, self.wanted = prepared, wanted
         self.slots = slots or slots_within(prepared, CACHES_BYTES)
@@ -124,10 +125,10 @@ class Worker:
         self.pointers = np.array([*(at_of(x) for x in arrays), in_bits, at_of(differing)], np.int64)
         self.seen = self._placed(prepared.vids // 8 + 1 if self.once >= 0 else 0, np.uint8)
         vertices, edges = len(self.columns.vertices), len(self.columns.edges)
-        place = lazy if budget is None or budget.limit is None else self._placed
-        out = place(vertices * self.capacity, np.uint32)
-        self.out_vids = out.reshape(vertices, self.capacity)
-        self.out_eids = place(edges * self.capacity, np.int64).reshape(edges, self.capacity)
+        vids = self._placed(vertices * self.capacity, np.uint32, least=LAZY)
+        eids = self._placed(edges * self.capacity, np.int64, least=LAZY)
+        self.out_vids = vids.reshape(vertices, self.capacity)
+        self.out_eids = eids.reshape(edges, self.capacity)
         # whether some of it lies in files: these are the run's
         self.filed = self._is_filed() or self._shared.filed
         self._budget = None
@@ -143,12 +144,12 @@ class Worker:
         self.only_address = at_of(self.only_root)
 
     def _placed(
-        self, count: int, dtype: type[Item], *, scattered: bool = False
+        self, count: int, dtype: type[Item], *, least: int | None = None
     ) -> npt.NDArray[Item]:
-        """Zeros in memory, or in a temporary file where the budget has no room for them. scattered : few of them are
-        touched, here and there."""
-        if self._sample or (scattered and (self._budget is None or self._budget.limit is None)):
-            return sparse(count, dtype)
+        """Zeros in memory, or in a temporary file where the budget has no room for them. least : where few of them are
+        touched, the bytes from which they are small pages, each made when it is."""
+        if self._sample or (least is not None and self._ample):
+            return sparse(count, dtype, least or LARGE)
         return placed(count, dtype, WORKERS, self._budget)
 
     def _is_filed(self) -> bool:
@@ -249,7 +250,7 @@ class Worker:
             return caches, strangers
         masks, first = np.full(len(caches), few - 1), np.zeros(few * sum(widths), np.int64)
         # small pages, each there when it is touched: of large ones most of the first run was making them
-        more = self._placed(self.slots * sum(widths), np.int64, scattered=True)
+        more = self._placed(self.slots * sum(widths), np.int64, least=LARGE)
         runs = count(1)
         self.share(SharedCounts(masks, first, more, runs, next(runs), self._is_filed()))
         return caches, strangers
@@ -277,8 +278,7 @@ class Worker:
         own = np.zeros((max(marks, 1), address.M.N), np.int64)
         states = np.zeros((max(nodes, 1), address.Q.N), np.int64)
         wanted = [(own, i, address.M.BYTES, 1, 0, self.prepared.vids) for i in range(marks)]
-        ample = self._budget is None or self._budget.limit is None
-        wanted += [(states, *one) for one in scratch_of_nodes(self.prepared, ample=ample)]
+        wanted += [(states, *one) for one in scratch_of_nodes(self.prepared, ample=self._ample)]
         sizes = [-(-(high - low) * width // _LINE) * _LINE for *_, width, low, high in wanted]
         block = self._placed(sum(sizes) + _LINE, np.uint8)
         self.kept.append(block)

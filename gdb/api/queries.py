@@ -126,10 +126,9 @@ class Queries(Closing):
         free = self._unlimited and limits.MAX_ROWS is limits.MAX_SECONDS is None
         plain = free and (device, threads, memory, gpu_memory, timeout, match, on) == _NO_OPTIONS
         if plain and type(text) is str:
-            bound, values, by_shape = self._statements.bound(text), parameters, None
-            if bound is None and not parameters:
-                by_shape = self._statements.bound_by_shape(text)
-                bound, values = by_shape or (None, None)
+            bound, values = self._statements.bound(text), parameters
+            if by_shape := bound is None and not parameters:
+                bound, values = self._statements.bound_by_shape(text)
             found = None
             try:
                 if bound is not None and bound.look_up is not None:

@@ -7,11 +7,11 @@ from collections.abc import Callable
 
 from gdb.language import syntax
 from gdb.language.canonical import labels_text
-from gdb.language.clauses import Match
+from gdb.language.clauses import Match, Query
 from gdb.language.hidden_names import is_hidden
-from gdb.language.pattern_syntax import NodePattern, PathMode, PathPattern, RelationshipPattern
+from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.language.syntax import Expression, Name, rebuilt
-from gdb.storage.format.direction import Direction
+from gdb.records import replace
 
 Named = Callable[[str], str]
 """The text of what a variable names."""
@@ -23,63 +23,56 @@ def with_pattern_texts(expression: Expression, named: Named) -> Expression:
 
     def replaced(part: Expression) -> Expression | None:
         match part:
-            case syntax.PatternTest(pattern=path, place=place):
-                kind = "EXISTS"
-            case syntax.Subquery(kind="EXISTS" | "COUNT" as kind, query=query, place=place):
-                if len(query.parts) != 1 or len(query.parts[0]) != 1:
-                    return None
-                (clause,) = query.parts[0]
-                if not isinstance(clause, Match) or clause.optional or clause.where is not None:
-                    return None
-                if len(clause.patterns) != 1:
-                    return None
-                (path,) = clause.patterns
-                if clause.mode is not None:
-                    kind = f"{kind} {clause.mode}"
+            case syntax.PatternTest(pattern=path):
+                kind, mode = "EXISTS", None
+            case syntax.Subquery(
+                kind="EXISTS" | "COUNT" as kind,
+                query=Query(
+                    parts=((Match(mode=mode, patterns=(path,), where=None, optional=False),),)
+                ),
+            ):
+                pass
             case _:
                 return None
         text = _path_text(path, named)
-        return None if text is None else syntax.Variable(f"{kind} {text}", place)
+        return None if text is None else syntax.Variable(f"{kind} {mode} {text}", part.place)
 
     return rebuilt(expression, replaced)
 
 
 def _path_text(path: PathPattern, named: Named) -> str | None:
     """The text of a path; None where it has conditions, or an element that may not be read both ways."""
-    plain = path.name is None and path.selector is None and path.mode is PathMode.TRAIL
-    nodes = [_node_text(node, named) for node in path.nodes]
-    between = [_relationship_text(one, named) for one in path.relationships]
-    if not plain or None in nodes or None in between:
+    nodes, between = path.nodes, path.relationships
+    if path != PathPattern(nodes, between) or not all(map(_is_plain, path.parts)):
         return None
-    ways = [one.direction for one in path.relationships]
-    there = _joined([*map(str, nodes)], [*map(str, between)], ways)
-    flipped = [way.flipped for way in reversed(ways)]
-    back = _joined([*map(str, nodes[::-1])], [*map(str, between[::-1])], flipped)
-    return min(there, back)
+    back = tuple(replace(one, direction=one.direction.flipped) for one in reversed(between))
+    return min(_joined(nodes, between, named), _joined(nodes[::-1], back, named))
 
 
-def _joined(nodes: list[str], between: list[str], ways: list[Direction]) -> str:
-    found = f"({nodes[0]})"
-    for node, text, way in zip(nodes[1:], between, ways, strict=True):
-        found += f"{way.value}[{text}]({node})"
+def _is_plain(part: NodePattern | RelationshipPattern) -> bool:
+    """Whether it has no condition beside its labels or types, and names no list, whose order is that of the path."""
+    if isinstance(part, NodePattern):
+        return part == NodePattern(part.variable, part.labels, (), part.place)
+    name, length = part.variable, part.length
+    if length is not None and name is not None and not is_hidden(name.text):
+        return False
+    return part == RelationshipPattern(name, part.types, (), part.direction, part.place, length)
+
+
+def _joined(
+    nodes: tuple[NodePattern, ...], between: tuple[RelationshipPattern, ...], named: Named
+) -> str:
+    found = _node_text(nodes[0], named)
+    for one, node in zip(between, nodes[1:], strict=True):
+        types = "|".join(sorted({name.text for name in one.types}))
+        length = "" if one.length is None else f"*{one.length.low}..{one.length.high}"
+        shown = f"{_variable_text(one.variable, named)}:{types}{length}"
+        found += f"{one.direction.value}[{shown}]{_node_text(node, named)}"
     return found
 
 
-def _node_text(node: NodePattern, named: Named) -> str | None:
-    if node.properties or node.given is not None or node.where is not None or node.named:
-        return None
-    return f"{_variable_text(node.variable, named)}:{labels_text(node.labels)}"
-
-
-def _relationship_text(one: RelationshipPattern, named: Named) -> str | None:
-    more = one.properties or one.given is not None or one.where is not None or one.named
-    if more or one.repeated is not None:
-        return None
-    if one.length is not None and one.variable is not None and not is_hidden(one.variable.text):
-        return None  # a list, whose order is that of the path
-    types = "|".join(sorted({name.text for name in one.types}))
-    length = "" if one.length is None else f"*{one.length.low}..{one.length.high}"
-    return f"{_variable_text(one.variable, named)}:{types}{length}"
+def _node_text(node: NodePattern, named: Named) -> str:
+    return f"({_variable_text(node.variable, named)}:{labels_text(node.labels)})"
 
 
 def _variable_text(variable: Name | None, named: Named) -> str:

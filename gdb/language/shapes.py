@@ -21,7 +21,6 @@ from itertools import chain, zip_longest
 from typing import TypeAlias, TypeVar
 
 from gdb.language.clauses import (
-    WRITING,
     Create,
     Delete,
     Match,
@@ -47,7 +46,7 @@ LONGEST = 10_000
 _MOST = 64  # literals of it
 _NAMES = tuple(map(str, range(_MOST)))
 _NONE = type(None)
-_CLAUSES = (Match, Unwind, Create, Merge, Set, Remove, Delete)
+_WRITES = (Create, Merge, Set, Remove, Delete)
 # A number that is certain to be a literal by itself, but perhaps no value. Strings are values everywhere. The
 # class of first characters is what `re` looks for before it tries the rest.
 LITERAL = re.compile(
@@ -68,36 +67,27 @@ LITERAL = re.compile(
 _OTHERWISE = re.compile(r"//|/\*|['\"`$]")
 
 
+def reads(text: str) -> bool:
+    """Whether a text may give rows. As the parts of a key keep its first RETURN, all texts of a shape do, or none."""
+    return "RETURN" in text.upper()
+
+
 def split_literals(text: str) -> tuple[Key, list[Constant]] | None:
-    """The parts between the literals of a text, and their values; None of a text that has no shape."""
-    if len(text) > LONGEST or "RETURN" in text.upper():  # most of what gives rows goes no further
+    """The parts between the literals of a text, up to its first RETURN, and their values; None of a text that has no
+    shape."""
+    if len(text) > LONGEST:
         return None
-    pieces = LITERAL.split(text)
+    end = len(text.upper().partition("RETURN")[0])
+    pieces = LITERAL.split(text[:end])
     written = pieces[1::2]
     if not 0 < len(written) <= _MOST:
         return None
+    pieces[-1] += text[end:]
     values = list(map(constant, written))
     kinds = tuple(map(type, values))
     if _NONE in kinds:
         return None
     return (tuple(pieces[::2]), kinds), values  # type: ignore[return-value]  # without None
-
-
-def split_reading(text: str) -> tuple[Key, list[Constant]] | None:
-    """As `split_literals`, of a text that gives rows."""
-    cut = text.upper().find("RETURN")
-    found = split_literals(text[:cut]) if cut > 0 and len(text) <= LONGEST else None
-    if found is None:
-        return None
-    (pieces, kinds), values = found
-    return ((*pieces[:-1], pieces[-1] + text[cut:]), kinds), values
-
-
-def reading_shape(
-    text: str, key: Key, values: list[Constant], parse: Callable[[str], Query]
-) -> str | None:
-    """As `shape`, of a statement that reads and returns. key, values : as `split_reading` gives them."""
-    return _shape(text, key, values, parse) if _reads(parse(text)) else None
 
 
 def constant(written: str) -> Constant | None:
@@ -120,36 +110,23 @@ def shape(text: str, key: Key, values: list[Constant], parse: Callable[[str], Qu
 
     text : without an error. key, values : as `split_literals` gives them.
     """
-    return _shape(text, key, values, parse) if _writes(parse(text)) else None
-
-
-def _shape(
-    text: str, key: Key, values: list[Constant], parse: Callable[[str], Query]
-) -> str | None:
     pieces, _ = key
-    if any(map(_OTHERWISE.search, pieces)):
-        return None
     query = parse(text)
+    if not _is_simple(query, reading=reads(text)) or any(map(_OTHERWISE.search, pieces)):
+        return None
     slots = (f"${k} " for k in range(len(values)))
     made = "".join(chain.from_iterable(zip_longest(pieces, slots, fillvalue="")))
     return made if _with_values(parse(made), named_parameters(values)) == query else None
 
 
-def _writes(query: Query) -> bool:
-    """Whether it writes and gives nothing back."""
-    if query.explain or query.profile or len(query.parts) != 1:
-        return False
-    (clauses,) = query.parts
-    return isinstance(clauses[-1], WRITING) and all(isinstance(one, _CLAUSES) for one in clauses)
-
-
-def _reads(query: Query) -> bool:
-    """Whether it matches and returns, and nothing else."""
+def _is_simple(query: Query, *, reading: bool) -> bool:
+    """Whether it matches and returns, and nothing else; or, not `reading`, writes and gives nothing back."""
     if query.explain or query.profile or len(query.parts) != 1:
         return False
     *clauses, last = query.parts[0]
-    return isinstance(last, Return) and all(
-        isinstance(one, (Match, Unwind, With)) for one in clauses
+    before = (Match, Unwind, With) if reading else (Match, Unwind, *_WRITES)
+    return isinstance(last, Return if reading else _WRITES) and all(
+        isinstance(one, before) for one in clauses
     )
 
 

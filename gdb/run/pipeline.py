@@ -65,7 +65,7 @@ def answer(run: QueryRun) -> Result:
                     found = _answer(run)
                     if not (shaped.plain and found.warnings):
                         return found
-                    run.statements.cache.read_as_written(asked.text)  # a warning shows what is
+                    run.statements.cache.run_as_written(asked.text)  # a warning shows what is
             run.request = asked
         return _answer(run)
 

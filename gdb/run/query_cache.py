@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from gdb import limits
 from gdb.base import forks, waiting
 from gdb.errors import QueryError
+from gdb.imports import deferred
 from gdb.records import replace
 
 if TYPE_CHECKING:
+    from gdb.language import shapes
     from gdb.language.clauses import Query
     from gdb.language.procedure_signatures import Procedure
     from gdb.language.shapes import Constant, Key
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from gdb.run.bound_rows import BoundRows
     from gdb.run.columns_or_rows import Planned
     from gdb.run.request import Request
+else:  # only queries without parameters need it
+    shapes = deferred("gdb.language.shapes")
 
 MOST = 256
 """Queries of one database."""
@@ -65,9 +69,7 @@ class QueryCache:
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
         self._once: set[Key] = set()  # what was seen once and has no shape yet
-        # of texts that read: their shapes, and how often each ran since it last was bound
-        self._reading: OrderedDict[Key, str | None] = OrderedDict()
-        self._unbound: dict[Key, int] = {}
+        self._unbound: dict[Key, int] = {}  # runs of a shape that reads since it last was bound
         self._same: dict[str, int] = {}  # how often a text ran by its shape
 
     def forked(self) -> None:
@@ -77,82 +79,53 @@ class QueryCache:
 
     def shaped(self, text: str) -> tuple[str, dict[str, Constant]] | None:
         """The shape of a text that came before with other literals, and its parameters (`gdb.language.shapes`). None
-        where it has none, or comes for the first time.
-
-        Raises
-        ------
-        QueryError : the text is none, or its shape is not.
-        """
-        from gdb.language import shapes  # here: only queries without parameters need it
-
-        found = shapes.split_literals(text)
+        where it has none, or comes for the first time; and of a text that reads where it is kept itself, or where its
+        shape came again and again and was not bound: then one plan for all values has no advantage, and may be bad."""
+        reads = shapes.reads(text)
+        own = reads and (text in self._queries or self._same.get(text, 0) >= MOST_SAME)
+        found = None if own else shapes.split_literals(text)
         if found is None:
             return None
         key, values = found
         with self._lock:
-            known = self._shapes.get(key)
-            if known is None and key not in self._shapes and key not in self._once:
-                if len(self._once) >= MOST:
-                    self._once.clear()
-                self._once.add(key)
-                return None
-        if known is None and key not in self._shapes:
-            known = self._shape(text, key, values)
-        return None if known is None else (known, shapes.named_parameters(values))
-
-    def shaped_reading(self, text: str) -> tuple[str, dict[str, Constant]] | None:
-        """As `shaped`, of a text that reads and was not kept itself. A shape that comes again and again and is not
-        bound has no advantage: one plan for all values may be a bad one."""
-        from gdb.language import shapes  # here: only queries without parameters need it
-
-        own = text in self._queries or self._same.get(text, 0) >= MOST_SAME
-        found = None if own else shapes.split_reading(text)
-        if found is None:
-            return None
-        key, values = found
-        with self._lock:
-            made = self._reading.get(key)
-            if made is not None:
+            made, known = self._shapes.get(key), key in self._shapes
+            if made is not None and reads:
                 self._unbound[key] = times = self._unbound.get(key, 0) + 1
                 if times > MOST_UNBOUND:
-                    made = self._reading[key] = None
-            elif key not in self._reading and key not in self._once:
+                    made = self._shapes[key] = None
+            elif not known and key not in self._once:
                 if len(self._once) >= MOST:
                     self._once.clear()
                 self._once.add(key)
                 return None
-            elif key in self._reading:
-                return None
-        if made is None and key not in self._reading:
-            made = self._reading_shape(text, key, values)
+        if not known:
+            made = self._shape(text, key, values)
         return None if made is None else (made, shapes.named_parameters(values))
 
-    def _reading_shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
-        from gdb.language import shapes  # here: only queries without parameters need it
-        from gdb.language.checks import check
+    def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
+        """Find the shape of a text, and keep it."""
+        from gdb.language.checks import check  # here: texts in the cache are not checked again
 
         made = None
         with suppress(QueryError):  # what is wrong is said of the text
-            made = shapes.reading_shape(text, key, values, self.parsed)
+            made = shapes.shape(text, key, values, self.parsed)
             if made is not None and check(self.parsed(text), ()):
                 made = None  # a warning shows what is written
         with self._lock:
             self._once.discard(key)
-            self._reading[key] = made
+            self._shapes[key] = made
             self._unbound.pop(key, None)
-            while len(self._reading) > MOST:
-                self._unbound.pop(self._reading.popitem(last=False)[0], None)
+            while len(self._shapes) > MOST:
+                self._unbound.pop(self._shapes.popitem(last=False)[0], None)
         return made
 
     def shape_of_reading(self, text: str) -> tuple[str, Key, dict[str, Constant]] | None:
         """The shape of a text that reads, its key, and its parameters; None where it is not kept."""
         times = self._same.get(text, 0)
-        if times >= MOST_SAME or not self._reading:
+        if times >= MOST_SAME or not self._shapes or not shapes.reads(text):
             return None
-        from gdb.language import shapes  # here: only queries without parameters need it
-
-        found = shapes.split_reading(text)
-        made = None if found is None else self._reading.get(found[0])
+        found = shapes.split_literals(text)
+        made = None if found is None else self._shapes.get(found[0])
         if made is None or found is None:
             return None
         if len(self._same) >= MOST:
@@ -164,48 +137,20 @@ class QueryCache:
         """Note that a shape that reads was bound."""
         self._unbound.pop(key, None)
 
-    def read_as_written(self, text: str) -> None:
-        """See to it that texts of the shape of this one, which read, run as they are written."""
-        from gdb.language import shapes  # here: only queries without parameters need it
-
-        found = shapes.split_reading(text)
-        if found is not None:
-            with self._lock:
-                self._reading[found[0]] = None
-
     def has_shape(self, text: str) -> bool:
-        """Whether the shape of a text is kept: then it writes, and gives nothing back."""
-        from gdb.language import shapes  # here: only queries without parameters need it
-
-        found = shapes.split_literals(text)
-        if found is None:
-            return False
-        with self._lock:
-            return self._shapes.get(found[0]) is not None
+        """Whether a text writes, gives nothing back, and its shape is kept."""
+        found = None if shapes.reads(text) else shapes.split_literals(text)
+        return found is not None and self._shapes.get(found[0]) is not None
 
     def run_as_written(self, text: str) -> None:
-        """See to it that a text which comes once more runs as it is written, not by its shape."""
-        from gdb.language import shapes  # here: only queries without parameters need it
-
+        """See to it that a text runs as it is written when it comes again; where its shape is kept, all texts of it."""
         found = shapes.split_literals(text)
         if found is not None:
+            key, _ = found
             with self._lock:
-                self._once.discard(found[0])
-
-    def _shape(self, text: str, key: Key, values: list[Constant]) -> str | None:
-        """Find the shape of a text, and keep it."""
-        from gdb.language import shapes  # here: only queries without parameters need it
-        from gdb.language.checks import check
-
-        made = shapes.shape(text, key, values, self.parsed)
-        if made is not None and check(self.parsed(text), ()):
-            made = None  # a warning shows what is written
-        with self._lock:
-            self._once.discard(key)
-            self._shapes[key] = made
-            while len(self._shapes) > MOST:
-                self._shapes.popitem(last=False)
-        return made
+                self._once.discard(key)
+                if key in self._shapes:
+                    self._shapes[key] = None
 
     def parsed(self, text: str, pulse: Callable[[], object] = lambda: None) -> Query:
         """The query that a text is. pulse : called now and then while it is read. Raises as `gdb.language.parser`."""
@@ -370,8 +315,8 @@ def by_shape(request: Request, cache: QueryCache) -> Request | None:
         from gdb.language.tokens import check_unicode  # here: most texts are ASCII
 
         check_unicode(text)
-    found = cache.shaped(text)
-    if found is not None:
-        return replace(request, text=found[0], parameters=found[1], plain=False)
-    found = cache.shaped_reading(text) if request.plain else None
-    return None if found is None else replace(request, text=found[0], parameters=found[1])
+    reads = shapes.reads(text)
+    found = cache.shaped(text) if request.plain or not reads else None
+    return (
+        None if found is None else replace(request, text=found[0], parameters=found[1], plain=reads)
+    )

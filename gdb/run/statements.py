@@ -377,17 +377,14 @@ class Statements:
 
     def bound_by_shape(
         self, text: str
-    ) -> tuple[BoundStatement | BoundRows, dict[str, Constant]] | None:
-        """The bound statement of the shape of a text that reads, and its parameters (`gdb.language.shapes`)."""
+    ) -> tuple[BoundStatement | BoundRows | None, dict[str, Constant]]:
+        """The bound statement of the shape of a text that reads, None where there is none, and its parameters
+        (`gdb.language.shapes`)."""
         found = self.cache.shape_of_reading(text)
-        if found is None:
-            return None
-        shape, key, values = found
-        bound = self.bound(shape)
-        if bound is None:
-            return None
-        self.cache.ran_bound(key)
-        return bound, values
+        if found is None or (bound := self.bound(found[0])) is None:
+            return None, {}
+        self.cache.ran_bound(found[1])
+        return bound, found[2]
 
     def is_to_be_bound(self, text: str, snapshot: Snapshot) -> bool:
         """Whether a statement that has run for a request without options is to be bound to a snapshot (`keep_bound`),

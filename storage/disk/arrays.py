@@ -27,8 +27,8 @@ from gdb.base.budget import Budget
 
 Item = TypeVar("Item", bound=np.generic)
 
-_LAZY = 1 << 15  # bytes from which a map of its own is quicker than zeros
-_LARGE = 1 << 20  # bytes that are worth a map
+LAZY = 1 << 15  # bytes that are worth a map where only the first items are touched, if any
+LARGE = 1 << 20  # bytes that are worth a map
 PIECE = 1 << 17  # items that a core makes at once
 _HUGE = 1 << 21  # bytes that fill a large page
 GRAPH = "arrays of the graph"
@@ -43,7 +43,7 @@ LEAST_FILED = 1 << 16  # bytes that are worth a temporary file; smaller arrays a
 def unset(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
     """As `np.empty`."""
     size = count * np.dtype(dtype).itemsize
-    if size < _LARGE:
+    if size < LARGE:
         return np.empty(count, dtype)
     huge = size >= 2 * _HUGE and hasattr(mmap, "MADV_HUGEPAGE")
     # else Linux would not begin it where a large page does
@@ -55,18 +55,10 @@ def unset(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
     return np.frombuffer(block, dtype, count)
 
 
-def sparse(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
-    """As `np.zeros`, where few items will be touched: in small pages, each made when it is."""
+def sparse(count: int, dtype: type[Item], least: int) -> npt.NDArray[Item]:
+    """As `np.zeros`, where few items will be touched: from `least` bytes on in small pages, each made when it is."""
     size = count * np.dtype(dtype).itemsize
-    if size < _LARGE:
-        return np.zeros(count, dtype)
-    return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype, count)
-
-
-def lazy(count: int, dtype: type[Item]) -> npt.NDArray[Item]:
-    """As `np.zeros`, where only the first items will be touched, if any: pages behind these are never made."""
-    size = count * np.dtype(dtype).itemsize
-    if size < _LAZY:
+    if size < least:
         return np.zeros(count, dtype)
     return np.frombuffer(mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype, count)
 
@@ -112,7 +104,7 @@ def placed(
         budget.fits(size, what)
         return np.zeros(count, dtype)
     if size <= most * (budget.left or 0) and budget.fits(size, what):
-        return unset(count, dtype) if size >= _LARGE else np.zeros(count, dtype)
+        return unset(count, dtype) if size >= LARGE else np.zeros(count, dtype)
     return read_anywhere(np.frombuffer(_in_file(size, what, budget), dtype))
 
 

@@ -5,11 +5,25 @@ from __future__ import annotations
 import pytest
 
 import gdb
+from gdb.language import shapes
+from gdb.language.parser import parse
 from gdb.run import pipeline
 from gdb.run.request import QueryRun
 
 
-def ran(db: gdb.Database, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def shape_of(text: str) -> str | None:
+    """The shape of a text."""
+    found = shapes.split_literals(text)
+    return None if found is None else shapes.shape(text, *found, parse)
+
+
+def ran(
+    db: gdb.Database,
+    texts: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    timeout: float | None = None,
+) -> list[str]:
     """The texts that were run in the end, without those that ran bound."""
     seen: list[str] = []
     answer = pipeline._answer
@@ -21,5 +35,5 @@ def ran(db: gdb.Database, texts: list[str], monkeypatch: pytest.MonkeyPatch) -> 
     with monkeypatch.context() as context:
         context.setattr(pipeline, "_answer", noted)
         for text in texts:
-            db.execute(text)
+            db.execute(text, timeout=timeout)
     return seen

@@ -10,16 +10,11 @@ import pytest
 
 import gdb
 from gdb.errors import GdbError
-from gdb.language import shapes
+from gdb.language import parser, shapes
 from gdb.language.parser import parse
 from gdb.run import query_cache
 from tests.support.effort import share
-from tests.support.texts_run import ran
-
-
-def shape_of(text: str) -> str | None:
-    found = shapes.split_reading(text)
-    return None if found is None else shapes.reading_shape(text, *found, parse)
+from tests.support.texts_run import ran, shape_of
 
 
 @pytest.mark.parametrize(
@@ -95,6 +90,21 @@ def test_a_shape_that_is_never_bound_is_given_up(
     assert 0 < sum("$0" in text for text in seen) <= query_cache.MOST_UNBOUND + 1
 
 
+def test_with_options_they_run_as_they_are_written(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"MATCH (a:P) WHERE a.x = {k} RETURN a.s" for k in range(12)]
+    ran(db, texts[:6], monkeypatch)
+    assert ran(db, texts[6:], monkeypatch, timeout=60) == texts[6:]
+
+
+def test_a_kept_shape_that_reads_is_none_that_writes(db: gdb.Database) -> None:
+    for k in range(6):
+        db.execute(f"MATCH (a:P) WHERE a.x = {k} RETURN a.s")
+    assert any(db._statements.cache._shapes.values())
+    assert not db._statements.cache.has_shape("MATCH (a:P) WHERE a.x = 7 RETURN a.s")
+
+
 def test_a_warning_shows_the_text(db: gdb.Database) -> None:
     for k in range(8):
         text = f"MATCH (a:P {{x: {k * 1000}}})-->(b:Nix) RETURN b"
@@ -103,6 +113,42 @@ def test_a_warning_shows_the_text(db: gdb.Database) -> None:
             (warning,) = db.execute(text).warnings
         column = text.index(":Nix") + 2  # of the name, from 1
         assert f"line 1, column {column}:" in warning
+
+
+def test_a_shape_with_a_warning_is_given_up(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"MATCH (a:P {{x: {k}}})-->(b:Nix) RETURN b" for k in range(12)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ran(db, texts[:6], monkeypatch)
+        assert ran(db, texts[6:], monkeypatch) == texts[6:]  # each once
+
+
+def test_an_error_shows_the_text(db: gdb.Database) -> None:
+    texts = [f"MATCH (a:P) WHERE a.x = {k} RETURN 6 / (a.x - 10)" for k in range(11)]
+    for text in texts[:10]:
+        db.execute(text)
+    for _ in range(2):
+        with pytest.raises(GdbError, match="divided by zero") as raised:
+            db.execute(texts[10])
+        assert texts[10] in str(raised.value)
+
+
+def test_what_has_no_shape_is_looked_at_once(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+
+    def noted(text: str, *given: object) -> object:
+        seen.append(text)
+        return parse(text)
+
+    monkeypatch.setattr(parser, "parse", noted)
+    texts = [f"MATCH (a:P {{x: {k}}})-->{{1,2}}(b) RETURN b" for k in range(6)]
+    ran(db, texts, monkeypatch)
+    shape = "MATCH (a:P {x: $0 })-->{1,$1 }(b) RETURN b"
+    assert sorted(seen) == sorted([*texts, shape])
 
 
 PARTS = {
@@ -152,9 +198,11 @@ def test_answers_are_those_of_the_text(
                 db.execute("MATCH (a:P {x: 3}) SET a.x = 'text'")  # the property has another kind
             text = filled(template, draw)
             found = answer(db, text)
-            by_shape += any(made for made in db._statements.cache._reading.values())
+            by_shape += any(
+                made and shapes.reads(made) for made in db._statements.cache._shapes.values()
+            )
             with monkeypatch.context() as context:
-                context.setattr(shapes, "split_reading", lambda text: None)
+                context.setattr(shapes, "LONGEST", 0)
                 written = answer_elsewhere(db, text)
             assert found == written, text
     assert by_shape

@@ -13,15 +13,9 @@ import pytest
 import gdb
 from gdb.errors import Cancelled, GdbError
 from gdb.language import shapes
-from gdb.language.parser import parse
 from gdb.run import pipeline
 from tests.support.effort import share
-from tests.support.texts_run import ran
-
-
-def shape_of(text: str) -> str | None:
-    found = shapes.split_literals(text)
-    return None if found is None else shapes.shape(text, *found, parse)
+from tests.support.texts_run import ran, shape_of
 
 
 @pytest.mark.parametrize(
@@ -40,7 +34,8 @@ def shape_of(text: str) -> str | None:
             "MATCH (a:P {id: $0 }) WHERE a.x = $1  SET a.x = $2 , a.l = [$3 ,$4 ]",
         ),
         ("CREATE (:P {id: 1}) RETURN 2 AS x", None),
-        ("MATCH (a:P {id: 1}) RETURN a", None),
+        ("MATCH (a:P {id: 1}) SET a.returned = 2", None),  # RETURN may give rows
+        ("MATCH (a:P {id: 1}) SET a.x = 'RETURN'", None),
         ("MATCH (a {id: 1})-[*2..3]->(b) DELETE b", "MATCH (a {id: $0 })-[*2..3]->(b) DELETE b"),
         ("MATCH (a {id: 1})-->{1,3}(b) DELETE b", None),
         ("CREATE (:P {id: 1}) // it's", None),
@@ -74,11 +69,11 @@ def db() -> Iterator[gdb.Database]:
 def test_the_second_of_a_shape_is_the_first_that_is_run_as_one(
     db: gdb.Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    texts = [f"CREATE (:P {{id: {k}, name: 'n{k}'}})" for k in range(4)]
+    texts = [f"CREATE (:P {{id: {k}, name: 'n{k}'}})" for k in range(12)]
     one = "CREATE (:P {id: $0 , name: $1 })"
-    assert ran(db, texts, monkeypatch) == [texts[0], one, one, one]
+    assert ran(db, texts, monkeypatch) == [texts[0], *[one] * 11]
     assert db.execute("MATCH (p:P) RETURN p.id, p.name ORDER BY p.id").fetchall() == [
-        (k, f"n{k}") for k in range(4)
+        (k, f"n{k}") for k in range(12)
     ]
 
 
@@ -93,6 +88,37 @@ def test_an_error_shows_the_place_in_the_text_as_it_is_written(db: gdb.Database)
     assert "1 / (p.x - 10)" in text
     assert "$" not in text
     assert db.execute("MATCH (p:P {id: 2}) RETURN p.x").scalar() == 10
+
+
+def test_a_warning_shows_the_text_and_the_shape_is_used_when_it_is_gone(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"MATCH (a:P {{id: {k}}}) SET a.x = {k}" for k in range(6)]
+    for text in texts:
+        with pytest.warns(gdb.errors.QueryWarning, match=f"column {text.index(':P') + 2}:"):
+            assert ran(db, [text], monkeypatch) == [text]
+    db.execute("CREATE (:P {id: 1, x: 0})")
+    one = "MATCH (a:P {id: $0 }) SET a.x = $1 "
+    assert ran(db, texts, monkeypatch) == [texts[0], *[one] * 5]
+
+
+def test_a_text_with_a_warning_has_no_shape(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    db.execute("CREATE (:P {id: 1, x: 0})")
+    for k in range(4):
+        text = f"MATCH (a:P {{id: {1000 * k}}}) WHERE a.x = null SET a.x = {k}"
+        with pytest.warns(gdb.errors.QueryWarning, match=f"column {text.index('a.x') + 1}:"):
+            assert ran(db, [text], monkeypatch) == [text]
+
+
+def test_a_shape_with_an_error_runs_as_it_is_written(
+    db: gdb.Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for k in range(4):
+        text = f"CREATE (:P {{id: {k}, x: y}})"
+        with pytest.raises(gdb.errors.NameProblem, match=f"column {text.index('y') + 1}:"):
+            ran(db, [text], monkeypatch)
 
 
 def test_what_fails_in_a_transaction_leaves_nothing_and_the_rest_is_committed(
