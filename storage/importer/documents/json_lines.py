@@ -13,7 +13,7 @@ from gdb.records import dataclass, field
 
 from ...columns.model import INT64, Item, PropertyValue
 from ..compressed import bytes_read
-from ..detect import head, open_input
+from ..detect import begin, open_input
 from ..header import ENDS, STARTS
 from ..lines import lines_of
 from ..report import Fault
@@ -199,8 +199,7 @@ def _listed(thing: Object) -> str:
 
 def _things(one: Pass) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
     """Each object of a file with its line and text, or why there is none."""
-    first = next((line.lstrip()[0] for line in head(one.path) if line.strip()), "")
-    if first == "[":
+    if begin(one.path).lstrip().startswith("["):
         yield from _of_array(one)
         return
     for number, raw, part in lines_of(one.path, one.most):
