@@ -14,6 +14,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
 from ...columns.model import PropertyValue
+from ...columns.python_columns import shown
 from ..compressed import bytes_read
 from ..detect import open_input
 from .elements import LONGEST, Pass, Values
@@ -92,6 +93,20 @@ class Open:
                 raise UnreadableText(what, f"Declare it: <{tag}>.")
             found[declared[name].name] = declared[name].value(text)
         return found
+
+    def require_equal(self, values: Values, name: str, value: PropertyValue, cure: str) -> None:
+        """Make a value that is no declared one a property as well. cure : where a declared one has its name.
+
+        Raises
+        ------
+        UnreadableText : there is a property of that name, of another value.
+        """
+        held = values.get(name)
+        if held is None:
+            values[name] = value
+        elif held != value:
+            what = f"has two values of {name!r}, {shown(value)} and {shown(held)}"
+            raise UnreadableText(what, cure)
 
 
 @dataclass(slots=True)
