@@ -17,7 +17,7 @@ from ...columns.model import PropertyValue
 from ..report import Fault
 from .elements import Edge, Element, Node, Pass, Values
 from .typed_texts import UnreadableText, json_items, labels_of
-from .xml_events import Declared, End, Event, Open, Start, default_of, events
+from .xml_events import Datum, Declared, End, Event, Open, Start, default_of, events
 
 _NODE_LABELS = ("labels", "labelV")
 _EDGE_TYPES = ("type", "labelE")
@@ -166,7 +166,7 @@ class _GraphmlReader:
         """The data of an element: a value, or what is in it of yEd."""
         key = self.keys.get(data.key)
         if not data.nested and (key is None or not key.of_yfiles):
-            element.data.append((data.key, text, data.line))
+            element.data.append(Datum(data.key, text, data.line))
         elif data.nested or text.strip():
             self._leave_out("elements inside of data of {}, as what yEd draws")
         if data.labels[not self.labels :]:

@@ -432,6 +432,14 @@ def test_the_format_is_detected_in_a_line_of_any_length(text: str, tmp_path: Pat
         assert db.stats().vertices == 1
 
 
+def test_two_values_of_one_property_are_refused(tmp_path: Path) -> None:
+    data = '<data key="a">1</data>\n<data key="b">2</data>'
+    keys = '<key id="a" attr.name="x"/><key id="b" attr.name="x"/>'
+    text = f'<graphml>{keys}<graph>\n<node id="n">{data}</node></graph></graphml>'
+    failed = refused(tmp_path, "g", text)
+    assert "node n has two values of 'x', '1' and '2' (lines 2 and 3)" in str(failed)
+
+
 def test_a_format_that_is_not_detected_is_named_by_the_caller(tmp_path: Path) -> None:
     text = f"<!--{'x' * 70_000}--><graphml><graph><node id='a'/></graph></graphml>"
     assert 'format="graphml"' in refused(tmp_path, "g", text).cure

@@ -84,7 +84,7 @@ def test_further_labels_are_left_out_with_a_warning(tmp_path: Path) -> None:
 def test_a_label_beside_a_property_of_that_name(tmp_path: Path) -> None:
     same = YED.replace('attr.name="url"', 'attr.name="label"')
     failed = refused(tmp_path, "g", same)
-    assert "node n0 has two values of 'label', 'Ada\\nLovelace' and 'http://ada'" in str(failed)
+    assert "node n0 has two values of 'label', 'http://ada' and 'Ada\\nLovelace'" in str(failed)
     assert "another attr.name" in failed.cure
     assert failed.line == 11
     (tmp_path / "g").write_text(same.replace("http://ada", "Ada\nLovelace"))
