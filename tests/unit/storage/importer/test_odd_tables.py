@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -168,3 +169,56 @@ def test_types_that_libraries_added_to_arrow() -> None:
     with duckdb.connect(config={"arrow_lossless_conversion": True}) as other, gdb.connect() as db:
         report = db.load(nodes={"P": other.sql("SELECT 1 AS id, 12::HUGEINT AS x")})
         assert "type HUGEINT is stored as string" in "".join(report.warnings)
+        assert db.execute("MATCH (n) RETURN n.x").scalar() == "12"
+
+
+MATRIX = "%%MatrixMarket matrix coordinate real general\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "said"),
+    [
+        ("a.jsonl", '{"id": 1}\n{"id": 2, "x": 1e999}\n', 2, "beyond the range of a float as 'x'"),
+        ("a.jsonl", '{"id": 1}\n{"id": 2, "x": [1, -1e999]}\n', 2, "beyond the range of a float"),
+        ("a.json", '[{"id": 1},\n{"id": 2, "x": -1e999}]', 2, "beyond the range of a float as 'x'"),
+        (
+            "a.mtx",
+            f"{MATRIX}2 2 2\n1 2 1\n2 1 1e999\n",
+            4,
+            "'1e999' is beyond the range of a float",
+        ),
+        ("a.mtx", f"{MATRIX}2 2 2\n1 2 inf\n2 1 -1e999\n", 4, "'-1e999' is beyond the range"),
+        ("a.gml", "graph [\nnode [ id 1 x 1e999 ] ]", 2, "1e999 is beyond the range of a float"),
+        (
+            "a.graphml",
+            '<graphml><key id="x" attr.type="double"/><graph>\n'
+            '<node id="a"><data key="x">1e999</data></node></graph></graphml>',
+            2,
+            "'1e999', which is no double",
+        ),
+    ],
+)
+def test_numbers_beyond_floats_are_no_infinities(
+    name: str, text: str, line: int, said: str, tmp_path: Path
+) -> None:
+    with gdb.connect() as db, pytest.raises(ImportFailed) as failed:
+        db.load(written(tmp_path, name, text))
+    assert said in str(failed.value)
+    assert (failed.value.line, bool(failed.value.cure)) == (line, True)
+
+
+def test_infinities_that_are_written_as_such_are_read(tmp_path: Path) -> None:
+    lines = "".join(
+        f'{{"id": {i}, "x": {x}}}\n' for i, x in enumerate(["Infinity", "-Infinity", "1e308"])
+    )
+    with gdb.connect() as db:
+        db.load(written(tmp_path, "a.jsonl", lines))
+        found = db.execute("MATCH (n) RETURN n.x ORDER BY n.id").fetchall()
+    assert found == [(math.inf,), (-math.inf,), (1e308,)]
+
+
+def test_numbers_beyond_floats_are_skipped(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.mtx", f"{MATRIX}2 2 2\n1 2 1\n2 1 1e999\n")
+    with gdb.connect() as db, pytest.warns(gdb.errors.LinesSkipped):
+        report = db.load(path, on_error="skip")
+    assert [(one.line, one.column) for one in report.rejected] == [(4, 3)]
