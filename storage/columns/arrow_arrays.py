@@ -46,6 +46,10 @@ _FIXED = {  # Arrow's formats as NumPy's
 }
 _DATES = {"tdD": ("i4", 1), "tdm": ("i8", 86_400_000)}  # and how many of them are a day
 _TEXTS = {"u": "i4", "U": "i8"}
+_EXTENSION = b"ARROW:extension:name"
+PERIODS = "pandas.period"
+"""The type by which pandas marks integers as periods, see `extension_of`."""
+PERIODS_CURE = "Convert it: .dt.to_timestamp() gives the begin of each period, .astype(str) a text such as '2024-01'."
 _LISTS = {"+l": "i4", "+L": "i8"}
 _INLINE = 12  # bytes of a text that its view holds itself
 _STRIPE = 1 << 18  # texts that are gathered at a time: bounds the memory beside their bytes
@@ -155,7 +159,7 @@ def _column(array: CArray, begin: int, count: int) -> Column:
         return Column.nulls("string", count)
     if format.startswith("+") and format not in _LISTS and not format.startswith("+w:"):
         raise _no_property(array.schema)
-    if format not in ("u", "U", "vu") and b"ARROW:extension:name" in (array.schema.metadata or {}):
+    if format not in (*_TEXTS, "vu") and extension_of(array.schema):
         raise _no_property(array.schema)  # its numbers mean something else, as those of a period
     valid = _valid(array, begin, count)
     if array.dictionary is not None:
@@ -184,8 +188,22 @@ def _column(array: CArray, begin: int, count: int) -> Column:
     return single(_buffer(array, 1, _FIXED[plain], begin, count), valid)
 
 
+def extension_of(schema: CSchema) -> str:
+    """The name of the type that a library added to Arrow, whose values are stored as another type; "" for none."""
+    metadata = schema.metadata or {}
+    return metadata[_EXTENSION].decode("utf-8", "replace") if _EXTENSION in metadata else ""
+
+
+def is_numeric(format: str) -> bool:
+    """Whether a format is of numbers, or of dates and times, which are numbers as well."""
+    return format in _DATES or format.split(":")[0] in _FIXED
+
+
 def _no_property(schema: CSchema) -> Unfit:
     import nanoarrow as na
+
+    if extension_of(schema) == PERIODS:
+        return Unfit("periods of pandas, which no property can be", PERIODS_CURE)
 
     try:
         text = str(na.Schema(schema)).split("\n")[0]

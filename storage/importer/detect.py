@@ -21,8 +21,16 @@ _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")  # https://..., as a path
 _CLAUSES = "create|merge|(optional )?match|unwind|call|load csv|copy|return|with"
 CYPHER = "statements of Cypher"
 _OTHERS = (
-    (r"<[?!a-z]", "XML", "Of XML, GraphML and GEXF are read."),
-    (r"[{\[]", "JSON", "Of JSON, one object on each line is read, or one array of objects."),
+    (
+        r"<[?!a-z]",
+        "XML",
+        'Of XML, GraphML and GEXF are read: if it is one of them, pass format="graphml" or format="gexf".',
+    ),
+    (
+        r"[{\[]",
+        "JSON",
+        'Of JSON, one object on each line is read, or one array of objects: if it is that, pass format="json".',
+    ),
     (
         rf"//|/\*|({_CLAUSES}) +[^,|\t;]*[(\[{{$]",
         CYPHER,
@@ -87,12 +95,24 @@ def is_parquet(path: Path) -> bool:
 
 
 def head(path: Path) -> list[str]:
-    """The first lines of a file, as text.
+    """The first lines of a file, as text: all that are whole, or the begin of one that is longer.
 
     Raises
     ------
     ImportFailed : the file is no text.
     """
+    text, cut = _begin(path)
+    end = text.rfind("\n") if cut else -1
+    return [x.removesuffix("\r") for x in (text if end < 0 else text[:end]).split("\n")]
+
+
+def begin(path: Path) -> str:
+    """The first `HEAD` bytes of a file, as text; the last line may be cut. Raises as `head`."""
+    return _begin(path)[0]
+
+
+def _begin(path: Path) -> tuple[str, bool]:
+    """The same, and whether the file is longer."""
     with open_input(path) as stream:
         data = stream.read(HEAD)
     if b"\0" in data:
@@ -103,20 +123,19 @@ def head(path: Path) -> list[str]:
         )
     if data.startswith((b"PK\3\4", PARQUET)):
         raise ImportFailed("is no text file", "Unpack or convert it first.", file=str(path))
-    cut = data.rfind(b"\n")
-    whole = data if len(data) < HEAD or cut < 0 else data[:cut]
+    cut = len(data) == HEAD
     try:  # a character that the limit cut in two is no fault
-        text = codecs.getincrementaldecoder("utf-8-sig")().decode(whole, final=len(data) < HEAD)
+        text = codecs.getincrementaldecoder("utf-8-sig")().decode(data, final=not cut)
     except UnicodeDecodeError as error:
-        line = whole[: error.start].count(b"\n") + 1
+        line = data[: error.start].count(b"\n") + 1
         raise ImportFailed(
             "is not UTF-8",
             "Convert it to UTF-8.",
             file=str(path),
             line=line,
-            text=whole.split(b"\n")[line - 1][:200].decode("utf-8", "replace").strip(),
+            text=data.split(b"\n")[line - 1][:200].decode("utf-8", "replace").strip(),
         ) from None
-    return [x.removesuffix("\r") for x in text.split("\n")]
+    return text, cut
 
 
 def detect(path: Path, lines: list[str]) -> Format:
@@ -136,9 +155,9 @@ def detect(path: Path, lines: list[str]) -> Format:
     return "snap" if commented or 2 * sum(bare) + (bare[:1] == [True]) > len(data) else "csv"
 
 
-def document_of(lines: list[str]) -> str | None:
+def document_of(text: str) -> str | None:
     """The format of a document that holds a whole graph, or records of JSON, by its begin; None for all else."""
-    text = "\n".join(lines).lstrip()
+    text = text.lstrip()
     if text.startswith("<"):
         root = _ROOT.match(text)
         return root[1].lower() if root and root[1].lower() in ("graphml", "gexf") else None

@@ -13,7 +13,7 @@ from ..columns.arrow_arrays import ArrowStream
 from ..disk.duckdb_engine import Engine
 from .layout import Layout
 from .tables import TableInput
-from .typed import Schema, TypedTable, duration_of, typed_layout
+from .typed import Schema, TypedTable, duration_of, refuse_extension, typed_layout
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -50,6 +50,7 @@ class Frame:
                     "Cast them to microseconds.",
                     file=name,
                 )
+            refuse_extension(field, name)
         self.names = [str(field.name) for field in self._schema.children]
 
     def __arrow_c_schema__(self) -> object:

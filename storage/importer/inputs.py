@@ -17,7 +17,7 @@ from ..disk.duckdb_engine import Engine
 from ..disk.import_root import rooted
 from . import csv_graph, exported, kuzu_export
 from .csv_graph import Naming
-from .detect import detect, document_of, head, is_parquet
+from .detect import begin, detect, document_of, head, is_parquet
 from .documents import DOCUMENTS
 from .frames import Frame, frame_layout
 from .header import as_text, names_of
@@ -167,7 +167,7 @@ class Gathering:
             return self.naming.format
         if self.naming.format != "auto" or is_parquet(path):
             return ""
-        return document_of(head(path)) or ""
+        return document_of(begin(path)) or ""
 
     def _nodes(self, nodes: Nodes | None, edges: list[Input]) -> list[Input]:
         """Tables of nodes; a label that the edges name as an end is the id space of its nodes."""

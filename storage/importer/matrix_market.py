@@ -20,7 +20,14 @@ from gdb.records import dataclass
 from ..columns.model import I64, Column
 from . import number_lines
 from .detect import MATRIX_MARKET, open_input
-from .number_lines import BOM, Lines, integer_fault, read_numbers, shown_line
+from .number_lines import (
+    BOM,
+    Lines,
+    integer_fault,
+    is_beyond_floats,
+    read_numbers,
+    shown_line,
+)
 from .report import Fault, FileReport, Rejects
 
 VALUE = "value"
@@ -81,6 +88,8 @@ class _Header:
         if width == 3 and not _REAL.fullmatch(words[2]):
             shown_word = repr(words[2].decode("utf-8", "replace")[:40])
             return Fault(f"{shown_word} is not a number", cure, 3)
+        if width == 3 and self.field != "integer" and is_beyond_floats(words[2].decode()):
+            return Fault(f"{words[2].decode()[:40]!r} is beyond the range of a float", cure, 3)
         return None
 
 

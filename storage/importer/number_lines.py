@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -140,8 +141,12 @@ def _numbers(text: bytes, how: Lines) -> Numbers | None:
             values: Numbers = np.fromstring(text.decode("ascii"), kind, sep=" ")
         except (DeprecationWarning, ValueError, UnicodeDecodeError):
             return None
-    extreme = not how.reals and (values.max() == _LIMITS.max or values.min() == _LIMITS.min)
-    return None if extreme else values  # NumPy puts the nearest integer where one does not fit
+    # NumPy puts the nearest integer, or an infinity, where a number does not fit
+    if how.reals:
+        extreme = np.isinf(values).sum() != text.lower().count(b"inf")
+    else:
+        extreme = values.max() == _LIMITS.max or values.min() == _LIMITS.min
+    return None if extreme else values
 
 
 # NumPy would take 1.5 for an id where it reads floats
@@ -184,6 +189,17 @@ def integer_fault(word: bytes) -> str:
     if len(word) > 40 or not _LIMITS.min <= int(word) <= _LIMITS.max:
         return f"{text} does not fit 64 bits"
     return ""
+
+
+def is_beyond_floats(word: str) -> bool:
+    """Whether a number is too large for a float, so that Python makes an infinity of it.
+
+    Examples
+    --------
+    >>> is_beyond_floats("1e999"), is_beyond_floats("-inf"), is_beyond_floats("1e308")
+    (True, False, False)
+    """
+    return math.isinf(float(word)) and "inf" not in word.lower()
 
 
 def shown_line(raw: bytes) -> str:

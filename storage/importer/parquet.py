@@ -31,7 +31,7 @@ from ..disk.sandbox import literal
 from .compressed import allowance, refusal
 from .layout import Layout
 from .tables import no_room
-from .typed import Schema, TypedTable, duration_of, kinds_of, typed_layout
+from .typed import Schema, TypedTable, duration_of, kinds_of, refuse_extension, typed_layout
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -161,7 +161,7 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
     if {"BIGINT", "BIGINT[]"} & set(types):
         with reopened(path) as place:
             found = connection.execute(_METADATA, [literal(place)]).fetchone()
-        durations = _arrow_durations(found[0]) if found else {}
+        durations = _arrow_durations(found[0], path) if found else {}
         types = [
             durations.get((k, name), type)
             for k, (name, type) in enumerate(zip(names, types, strict=True))
@@ -181,8 +181,13 @@ def _columns(nodes: Sequence[tuple[str, int]]) -> list[str]:
     return found
 
 
-def _arrow_durations(schema: bytes) -> dict[tuple[int, str], str]:
-    """The columns that an Arrow schema, in base64, says to be durations: (number, name) -> how we call the type."""
+def _arrow_durations(schema: bytes, path: Path) -> dict[tuple[int, str], str]:
+    """The columns that an Arrow schema, in base64, says to be durations: (number, name) -> how we call the type.
+
+    Raises
+    ------
+    ImportFailed : a column is of a type that `refuse_extension` refuses.
+    """
     import nanoarrow as na
     from nanoarrow.ipc import InputStream
 
@@ -192,6 +197,8 @@ def _arrow_durations(schema: bytes) -> dict[tuple[int, str], str]:
         durations = [(str(field.name), duration_of(field)) for field in fields]
     except (ValueError, RuntimeError):  # it is for other readers; without it they are integers
         return {}
+    for field in fields:
+        refuse_extension(field, str(path))
     return {(k, name): type for k, (name, type) in enumerate(durations) if type}
 
 

@@ -77,11 +77,12 @@ class _Known:
     rounded: _Value | None = None
     mixed: bool = False
 
-    def clashes(self, kind: Kind, rounded: _Value | None) -> bool:
-        """Whether more values go with those that are known."""
+    def clashes(self, kind: Kind, *, rounds: bool) -> bool:
+        """Whether more values do not go with those that are known. rounds : an integer of them is no float without
+        loss."""
         both = joined(self.kind, kind)
         loses = both in WIDER.values() and len({*self.files, kind}) > 1
-        return both is None or (loses and (rounded or self.rounded) is not None)
+        return both is None or (loses and (rounds or self.rounded is not None))
 
     def add(self, kind: Kind, rounded: _Value | None, file: str) -> None:
         self.kind = joined(self.kind, kind) or self.kind
@@ -111,7 +112,20 @@ class Properties:
 
     def add_edges(self, type: str, columns: dict[str, Column], source: Source | None) -> None:
         """As `add_vertices`, for edges of one type."""
-        self._add([], f"relationship type {type}", columns, source)
+        self._add([], type_owner(type), columns, source)
+
+    def refuses(self, owner: Owner, key: str, kind: Kind, *, rounds: bool) -> bool:
+        """Whether values of a kind do not go with those that are known of a property, see `add_vertices`; rounds : one
+        is an integer that is no float without loss."""
+        held = self._known.get((owner, key))
+        if held is None or not held.clashes(kind, rounds=rounds):
+            return False
+        return not (held.mixed and kind in held.files)
+
+    def kind_of(self, owner: Owner, key: str) -> Kind | None:
+        """The kind of all values of a property that are known."""
+        held = self._known.get((owner, key))
+        return None if held is None else held.kind
 
     def _add(
         self, labels: list[Owner], own: Owner, columns: dict[str, Column], source: Source | None
@@ -131,7 +145,7 @@ class Properties:
                 row = inexact(column)
                 rounded = None if row is None else _Value.of(column, row, source)
             for owner, held in zip((*labels, own), known, strict=True):
-                if held.clashes(column.kind, rounded):
+                if held.clashes(column.kind, rounds=rounded is not None):
                     free = source is None or (source.exported and owner is not own)
                     if source and not free and not (held.mixed and column.kind in held.files):
                         raise _clash(owner, key, held, column, source, rounded)
@@ -159,8 +173,18 @@ class Properties:
         return joined(own, kind) == own
 
 
+def label_owners(labels: Iterable[str]) -> list[Owner]:
+    """The owners of the properties of nodes with some labels."""
+    return [f":{label}" for label in labels] or ["nodes without label"]
+
+
+def type_owner(type: str) -> Owner:
+    """The owner of the properties of relationships of a type."""
+    return f"relationship type {type}"
+
+
 def _labels(table: VertexTable) -> list[Owner]:
-    return [f":{label}" for label in table.labels] or ["nodes without label"]
+    return label_owners(table.labels)
 
 
 def _group(table: VertexTable) -> Owner:

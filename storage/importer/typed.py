@@ -29,6 +29,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 
 from ..columns import temporal
+from ..columns.arrow_arrays import PERIODS, PERIODS_CURE, extension_of, is_numeric
 from ..columns.model import ITEM_OF, LIST_OF, TEXT_KINDS, Kind
 from ..disk.duckdb_engine import SQL_TYPES
 from .header import Field, as_text, parse_header
@@ -209,6 +210,31 @@ def duration_of(field: CSchema) -> str:
         return _DURATIONS.get(field.format, "")
     item = duration_of(field.child(0))
     return item and item + "[]"
+
+
+_READ = ("arrow.bool8",)  # types stored as numbers that DuckDB reads
+
+
+def refuse_extension(field: CSchema, file: str) -> None:
+    """Refuse a column of a type that a library added to Arrow and stores as numbers, which mean something else then, as
+    those of a period of pandas.
+
+    Raises
+    ------
+    ImportFailed : it is one, or a list or a dictionary of them.
+    """
+    inner = field
+    while inner.dictionary is not None or inner.format in ("+l", "+L"):
+        inner = inner.child(0) if inner.dictionary is None else inner.dictionary
+    name = extension_of(inner)
+    if not name or name in _READ or not is_numeric(inner.format):
+        return
+    if name == PERIODS:
+        reason = f"column {field.name!r} holds periods of pandas, which no property can be"
+        raise ImportFailed(reason, PERIODS_CURE, file=file)
+    cure = "Cast it to numbers, booleans, strings, dates or times."
+    reason = f"column {field.name!r} is of the type {name}, which no property can be"
+    raise ImportFailed(reason, cure, file=file)
 
 
 def _declared_type(type: str, field: Field) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -19,6 +20,22 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 _LONGEST = 1 << 24
+_FAULTS = {
+    "unexpected end of data": ("a quoted field is not closed", "Close its quote."),
+    "expected after": (
+        "text follows the closing quote of a field",
+        "Double a quote inside of one.",
+    ),
+}
+"""What the messages of the module csv mean, by a part of them, and the cure."""
+
+
+class _BadLine(Exception):
+    """A line that would be read as something else than it says. line : its number, from 1."""
+
+    def __init__(self, line: int, reason: str, cure: str) -> None:
+        super().__init__(reason)
+        self.line, self.reason, self.cure = line, reason, cure
 
 
 def load_rows(context: RowContext, clause: LoadCsv, parts: Parts) -> Parts:
@@ -36,7 +53,8 @@ def load_lines(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value
 
     Raises
     ------
-    TypeProblem : the name is no string. ArgumentProblem : the file cannot be read, or may not be.
+    TypeProblem : the name is no string. ArgumentProblem : the file cannot be read, or may not be; a quote is not
+        closed, or the header gives a field no name, or two of them one name.
     """
     source = context.evaluator.compiled(clause.source)(row)
     if not isinstance(source, str):
@@ -46,13 +64,14 @@ def load_lines(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value
     path = _path(context, clause, source)
     try:
         with _opened(path, context.import_root) as file:
-            reader = csv.reader(_text_lines(file), delimiter=clause.terminator)
-            yield from _lines(context, clause, reader)
-    except (
-        OSError,
-        ValueError,
-        csv.Error,
-    ) as error:  # ValueError: no UTF-8, or a null byte in its name
+            yield from _lines(context, clause, _records(file, clause.terminator))
+    except _BadLine as error:
+        raise problem(
+            *(ArgumentProblem, context.text, clause.source.place),
+            f"the file {_shown_source(source, path)}, line {error.line}: {error.reason}.",
+            error.cure,
+        ) from None
+    except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a null byte in its name
         reason = getattr(error, "strerror", None) or str(error)
         raise problem(
             *(ArgumentProblem, context.text, clause.source.place),
@@ -76,9 +95,26 @@ def _text_lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def _lines(context: RowContext, clause: LoadCsv, reader: Iterator[list[str]]) -> Iterator[Value]:
-    names = next(reader, None) if clause.headers else None
-    for number, fields in enumerate(reader):
+def _records(file: TextIO, delimiter: str) -> Iterator[tuple[int, list[str]]]:
+    """The records of a file, each with the number of its first line. Raises _BadLine: one is no CSV."""
+    reader = csv.reader(_text_lines(file), delimiter=delimiter, strict=True)
+    begin = 1
+    try:
+        for fields in reader:
+            yield begin, fields
+            begin = reader.line_num + 1
+    except csv.Error as error:
+        text = str(error)
+        known = next((fault for part, fault in _FAULTS.items() if part in text), None)
+        raise _BadLine(begin, *(known or (f"{text} (or a quote is not closed)", ""))) from None
+
+
+def _lines(
+    context: RowContext, clause: LoadCsv, records: Iterator[tuple[int, list[str]]]
+) -> Iterator[Value]:
+    header, names = next(records, (1, [])) if clause.headers else (1, None)
+    nameless = [] if names is None else _nameless(header, names)
+    for number, (begin, fields) in enumerate(records):
         if number % 4096 == 0:
             context.pulse()
         if not fields:
@@ -87,9 +123,29 @@ def _lines(context: RowContext, clause: LoadCsv, reader: Iterator[list[str]]) ->
             found: list[Value] = [field if field else None for field in fields]
             yield found
         else:
+            lost = fields[len(names) :] or [fields[i] for i in nameless if i < len(fields)]
+            if any(lost):
+                reason = "it has a field in a column that the header gives no name"
+                raise _BadLine(begin, reason, "Name all columns in the header.")
             line: dict[str, Value] = dict.fromkeys(names)
             line |= {k: v if v else None for k, v in zip(names, fields, strict=False)}
             yield line
+
+
+def _nameless(line: int, names: list[str]) -> list[int]:
+    """The columns without a name, where there are several; then they may hold nothing.
+
+    Raises
+    ------
+    _BadLine : two columns have one name.
+    """
+    counts = Counter(names)
+    double = next((name for name, times in counts.items() if name and times > 1), None)
+    if double is not None:
+        reason = f"the header names {counts[double]} columns {double!r}"
+        cure = "Give each a name of its own, or leave WITH HEADERS out for lists of fields."
+        raise _BadLine(line, reason, cure)
+    return [i for i, name in enumerate(names) if not name] if counts[""] > 1 else []
 
 
 def _shown_source(source: str, path: Path) -> str:

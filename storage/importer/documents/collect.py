@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +19,11 @@ from ..csv_graph import DEFAULT_TYPE, Naming
 from ..detect import open_input
 from ..header import names_of
 from ..meter import Meter
-from ..properties import Source, Spot
+from ..properties import Owner, Source, Spot, label_owners, type_owner
 from ..report import Fault, FileReport, LoadReport
 from ..spaces import DUPLICATE, Ids, Space, some_ids
 from .elements import Edge, Id, Node, Pass, Values, is_integer
+from .value_types import ValueTypes
 
 if TYPE_CHECKING:
     from . import Document
@@ -74,6 +75,11 @@ class Collecting:
     meter: Meter
     text: bool = False  # whether ids are texts
     parts: list[_Some] = field(default_factory=list)
+    types: ValueTypes | None = None  # where elements whose values do not go with others are skipped
+
+    def __post_init__(self) -> None:
+        if self.assembly.rejects.mode == "skip":
+            self.types = ValueTypes(self.assembly.properties)
 
     def nodes(self) -> None:
         """Read the nodes, and take them in.
@@ -91,6 +97,10 @@ class Collecting:
                     break
                 ends_digits = ends_digits and self._is_number(element.source)
                 ends_digits = ends_digits and self._is_number(element.target)
+                continue
+            if self.types is not None and not self._goes_with_others(
+                element, label_owners(self._labels(element.labels))
+            ):
                 continue
             digits = digits and self._is_number(element.id)
             held.setdefault(element.labels, _ElementRows()).add(element, element.id)
@@ -131,6 +141,8 @@ class Collecting:
             if not isinstance(element, Edge) or not self._may_be_there(element):
                 continue
             type = element.type or self.naming.type or DEFAULT_TYPE
+            if self.types is not None and not self._goes_with_others(element, [type_owner(type)]):
+                continue
             directed = self.naming.directed and element.directed
             rows = held.setdefault((type, directed), _ElementRows())
             rows.add(element, element.source)
@@ -171,9 +183,13 @@ class Collecting:
         """Make columns of some nodes."""
         for labels, rows in rows_by_labels.items():
             columns = self._columns(rows, partial(_node, rows))
-            every = tuple(sorted({*labels, *names_of(self.naming.label)}))
+            every = self._labels(labels)
             self.parts.append(_Some(every, rows.ids, columns, np.array(rows.lines, np.int64)))
         rows_by_labels.clear()
+
+    def _labels(self, own: Iterable[str]) -> tuple[str, ...]:
+        """The labels of a node: its own, and those that the caller says."""
+        return tuple(sorted({*own, *names_of(self.naming.label)}))
 
     def _settle_ids(self, numbers: bool) -> None:
         """Find whether ids are texts: as in the id space already, else where one is no integer."""
@@ -254,6 +270,13 @@ class Collecting:
         return np.array(list(map(int, ids)), np.int64)
 
     # ---- properties --------------------------------------------------------------------------------
+
+    def _goes_with_others(self, element: Node | Edge, owners: Sequence[Owner]) -> bool:
+        """Whether the values of an element are of the types of those before it; else it is rejected."""
+        fault = None if self.types is None else self.types.fault(element, owners)
+        if fault is not None:
+            self.assembly.rejects.add(self.file, element.line, element.name, fault)
+        return fault is None
 
     def _columns(self, rows: _ElementRows, name: Callable[[int], str]) -> dict[str, Column]:
         """A column for each property that an element has."""

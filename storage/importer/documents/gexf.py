@@ -1,4 +1,5 @@
-"""GEXF, the format of Gephi (https://gexf.net, versions 1.1 to 1.3); positions, colours and times are left out."""
+"""GEXF, the format of Gephi (https://gexf.net, versions 1.1 to 1.3); positions, colours and times are left out; of
+values over time the last is kept."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ from gdb.records import dataclass, field
 from ..report import Fault
 from .elements import Edge, Element, Node, Pass, Values
 from .typed_texts import UnreadableText, json_items, labels_of
-from .xml_events import Declared, End, Open, Start, default_of, events
+from .xml_events import Datum, Declared, End, Open, Start, default_of, events
 
 _TIMES = (
     "start",
@@ -21,8 +22,8 @@ _TIMES = (
     "timestamps",
     "interval",
     "intervals",
-    "for",
 )
+_RENAME = "Give the attribute of that name another title, in its <attribute>."
 _DIRECTED: TypeAlias = tuple[bool, bool]
 _HOW: dict[str, _DIRECTED] = {
     "directed": (True, False),
@@ -48,6 +49,7 @@ class _GexfReader:
     keys: dict[str, dict[str, Declared]] = field(default_factory=lambda: {"node": {}, "edge": {}})
     owner: str = "node"  # whose attributes are declared
     last: Declared | None = None
+    several: dict[tuple[str, str], str] = field(default_factory=dict)  # see `_leave_out_value`
     how: str = "undirected"  # the type of an edge that names none
     open: list[Open] = field(default_factory=list)
 
@@ -71,8 +73,6 @@ class _GexfReader:
                 self.how = attributes.get("defaultedgetype", "undirected")
             case "attributes":
                 self.owner = attributes.get("class", "node")
-                if attributes.get("mode") == "dynamic":
-                    self.one.leave_out("times of values: of each the last value is kept")
             case "attribute":
                 type = attributes.get("type", "string")
                 self.last = Declared(
@@ -87,7 +87,11 @@ class _GexfReader:
                 self.open.append(Open(tag))
             case "attvalue" if self.open:
                 name = attributes.get("for") or attributes.get("id", "")
-                self.open[-1].data.append((name, attributes.get("value", ""), tag.line))
+                timed = any(time in attributes for time in _TIMES)
+                if timed and self._is_wanted(self.open[-1]):
+                    self.one.leave_out("times of values")
+                datum = Datum(name, attributes.get("value", ""), tag.line, timed)
+                self.open[-1].data.append(datum)
             case "spell" if self.open and self._is_wanted(self.open[-1]):
                 self.one.leave_out("times of nodes and edges")
 
@@ -139,13 +143,26 @@ class _GexfReader:
     def _values(self, element: Open) -> Values:
         kind, attributes = element.start.name, element.start.attributes
         found = element.values(self.keys[kind], "attribute")
-        if "label" in attributes:
-            found.setdefault("label", attributes["label"])
+        for name in element.replaced:
+            self._leave_out_value(element, name)
+        if attributes.get("label") or ("label" in attributes and "label" not in found):
+            element.require_equal(found, "label", attributes["label"], _RENAME)
         if "weight" in attributes and kind == "edge":
-            found["weight"] = Declared("weight", "double").value(attributes["weight"])
+            weight = Declared("weight", "double").value(attributes["weight"])
+            element.require_equal(found, "weight", weight, _RENAME)
         if any(name in attributes for name in _TIMES):
             self.one.leave_out("times of nodes and edges")
         return found
+
+    def _leave_out_value(self, element: Open, name: str) -> None:
+        """Count a value that a later one of the same attribute replaces."""
+        kind, line = element.start.name, element.start.line
+        named = f"{kind} {element.start.attributes.get('id', '')}".strip()
+        what = (
+            f"values of the attribute {name!r}: {named} (line {line}) has several over time, and the "
+            "last in the file is kept (to keep all, make an attribute for each)"
+        )
+        self.one.leave_out(self.several.setdefault((kind, name), what))
 
 
 def _items(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from gdb.records import dataclass, field
 
 from ...columns.model import INT64, Item
 from ..lines import lines_of
+from ..number_lines import is_beyond_floats
 from ..report import Fault
 from .elements import LONGEST, Edge, Element, Node, Pass, Values
 
@@ -220,6 +221,8 @@ def _tokens(one: Pass) -> Iterator[tuple[str, str, int]]:
                 text, begun, length = [], number, 0
             elif kind == "integer" and (len(found[kind]) > 20 or int(found[kind]) not in INT64):
                 one.fail(number, f"the integer {found[kind][:40]} does not fit 64 bits", _MEND)
+            elif kind == "real" and is_beyond_floats(found[kind]):
+                one.fail(number, f"{found[kind][:40]} is beyond the range of a float", _MEND)
             else:
                 yield kind, found[kind], number
     if text is not None:

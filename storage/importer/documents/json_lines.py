@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import codecs
 import json
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from gdb.records import dataclass, field
+from gdb.records import dataclass
 
 from ...columns.model import INT64, Item, PropertyValue
 from ..compressed import bytes_read
-from ..detect import head, open_input
+from ..detect import begin, open_input
 from ..header import ENDS, STARTS
 from ..lines import lines_of
 from ..report import Fault
@@ -27,6 +28,9 @@ _ENDS = (":start_id", *STARTS), (":end_id", *ENDS)
 _BETWEEN = re.compile(r"[\s,]*")
 _PIECE = 1 << 16  # bytes of an array that are read at a time
 _MEND = "Write one object on each line, or one array of objects."
+_CONSTANTS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
+"""What Python writes for floats that JSON has not. A number that is too large becomes another infinity than these."""
+_DECODER = json.JSONDecoder(parse_constant=_CONSTANTS.__getitem__)
 Thing: TypeAlias = "dict[str, Thing] | list[Thing] | str | int | float | bool | None"
 Object: TypeAlias = "dict[str, Thing]"
 
@@ -161,6 +165,15 @@ def _value(key: str, value: Thing) -> PropertyValue:
             raise UnreadableText(
                 f"holds an integer beyond 64 bits as {key!r}", "Write it as a text, or as a float."
             )
+        if (
+            type(one) is float
+            and math.isinf(one)
+            and all(one is not c for c in _CONSTANTS.values())
+        ):
+            raise UnreadableText(
+                f"holds a number beyond the range of a float as {key!r}",
+                "Write it as a text, or as Infinity.",
+            )
     if not isinstance(value, list):
         return value
     items: list[Item] = []
@@ -199,8 +212,7 @@ def _listed(thing: Object) -> str:
 
 def _things(one: Pass) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
     """Each object of a file with its line and text, or why there is none."""
-    first = next((line.lstrip()[0] for line in head(one.path) if line.strip()), "")
-    if first == "[":
+    if begin(one.path).lstrip().startswith("["):
         yield from _of_array(one)
         return
     for number, raw, part in lines_of(one.path, one.most):
@@ -234,7 +246,7 @@ def _of_array(one: Pass) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
 
 def _parsed(line: str) -> Thing | UnreadableText:
     try:
-        return _unicode(json.loads(line), line)
+        return _unicode(_DECODER.decode(line), line)
     except (ValueError, RecursionError) as error:
         where = f" (column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
@@ -263,7 +275,6 @@ class _Array:
     open: bool = False
     closed: bool = False
     enough: int = 0  # characters of it from which on it is looked at again
-    decoder: json.JSONDecoder = field(default_factory=json.JSONDecoder)
 
     def take(self, more: str, *, last: bool) -> Iterator[tuple[int, str, Thing | UnreadableText]]:
         """What is whole with a piece more."""
@@ -283,7 +294,7 @@ class _Array:
                 at += 1
                 continue
             try:
-                thing, end = self.decoder.raw_decode(self.text, at)
+                thing, end = _DECODER.raw_decode(self.text, at)
             except (ValueError, RecursionError) as error:
                 self._wait(len(self.text) - at, error)
                 break

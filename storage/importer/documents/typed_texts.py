@@ -6,6 +6,7 @@ import json
 import re
 
 from ...columns.model import INT64, Item
+from ..number_lines import is_beyond_floats
 
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(
@@ -43,7 +44,7 @@ def value_of(text: str, type: str) -> Item | None:
         return None
     if type in _INTEGERS and _INTEGER.fullmatch(word) and int(word) in INT64:
         return int(word)
-    if type in _FLOATS and _FLOAT.fullmatch(word):
+    if type in _FLOATS and _FLOAT.fullmatch(word) and not is_beyond_floats(word):
         return float(word)
     if type == "boolean" and word.lower() in _BOOLEANS:
         return _BOOLEANS[word.lower()]

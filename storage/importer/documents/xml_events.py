@@ -14,6 +14,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
 from ...columns.model import PropertyValue
+from ...columns.python_columns import shown
 from ..compressed import bytes_read
 from ..detect import open_input
 from .elements import LONGEST, Pass, Values
@@ -67,11 +68,23 @@ class Declared:
 
 
 @dataclass(slots=True)
+class Datum:
+    """A value as it is written. key : of what declares it. timed : whether it holds at a time only."""
+
+    key: str
+    text: str
+    line: int
+    timed: bool = False
+
+
+@dataclass(slots=True)
 class Open:
-    """A node or an edge whose tag is open, and its values so far: the attribute or key, the text, the line."""
+    """A node or an edge whose tag is open, and its values so far. replaced : the names of properties that have several
+    values over time, once for each value but the last."""
 
     start: Start
-    data: list[tuple[str, str, int]] = field(default_factory=list)
+    data: list[Datum] = field(default_factory=list)
+    replaced: list[str] = field(default_factory=list)
 
     def require(self, *names: str) -> None:
         """Raise UnreadableText unless the tag has attributes of these names."""
@@ -80,18 +93,49 @@ class Open:
                 raise UnreadableText(f"has no {needed}", f"Every {self.start.name} needs one.")
 
     def values(self, declared: Mapping[str, Declared], tag: str) -> Values:
-        """The defaults of its kind, and its own values over them. tag : declares them. Raises UnreadableText."""
+        """The defaults of its kind, and its own values over them; of several over time the last. tag : declares them.
+
+        Raises
+        ------
+        UnreadableText : a value is none of its type, is not declared, or is another one than that before it.
+        """
         found: Values = {
             one.name: one.value(one.default)
             for one in declared.values()
             if one.default is not None and one.owner in (self.start.name, "all")
         }
-        for name, text, line in self.data:
-            if name not in declared:
-                what = f"names the {tag} {name!r} (line {line}), which is not declared"
+        own: dict[str, Datum] = {}
+        for each in self.data:
+            one = declared.get(each.key)
+            if one is None:
+                what = f"names the {tag} {each.key!r} (line {each.line}), which is not declared"
                 raise UnreadableText(what, f"Declare it: <{tag}>.")
-            found[declared[name].name] = declared[name].value(text)
+            value, earlier = one.value(each.text), own.get(one.name)
+            if earlier is not None and earlier.timed and each.timed:
+                self.replaced.append(one.name)
+            elif earlier is not None:
+                where = f" (lines {earlier.line} and {each.line})"
+                cure = f"Write one of them, or declare another <{tag}> for it."
+                self.require_equal(found, one.name, value, cure, where)
+                continue
+            own[one.name], found[one.name] = each, value
         return found
+
+    def require_equal(
+        self, values: Values, name: str, value: PropertyValue, cure: str, where: str = ""
+    ) -> None:
+        """Add a value, unless there is an equal one of its name. cure : where there is another; where : both are.
+
+        Raises
+        ------
+        UnreadableText : there is another one.
+        """
+        held = values.get(name)
+        if held is None:
+            values[name] = value
+        elif value not in (None, held):
+            what = f"has two values of {name!r}, {shown(held)} and {shown(value)}{where}"
+            raise UnreadableText(what, cure)
 
 
 @dataclass(slots=True)

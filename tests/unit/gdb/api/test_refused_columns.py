@@ -91,7 +91,10 @@ ODD = np.array([0, 1], "m8[ns]")
             lambda tx: tx.add_nodes("P", [4], {"y": pl.Series([1], dtype=pl.Int128)}),
             ["'y': the type _pli128"],
         ),
-        (lambda tx: tx.add_nodes("P", [4], {"y": PERIODS}), ["'y': the type pandas.period"]),
+        (
+            lambda tx: tx.add_nodes("P", [4], {"y": PERIODS}),
+            ["'y': periods of pandas", "to_timestamp"],
+        ),
         (
             lambda tx: tx.add_nodes("P", [4], {"y": pl.Series([1, 2])}),
             ["'y' has 2 values for 1 rows"],

@@ -413,8 +413,38 @@ def test_what_has_no_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_telling_the_format_takes_no_longer_than_reading(filler: str, tmp_path: Path) -> None:
     from gdb.storage.importer.detect import document_of
 
-    assert document_of([filler * 8000 + "&"]) is None
-    assert document_of(["<!--" + filler * 8000 + "&"]) is None
+    assert document_of(filler * 8000 + "&") is None
+    assert document_of("<!--" + filler * 8000 + "&") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<?xml version="1.0"?>\n<graphml><graph><node id="a"/>FILL</graph></graphml>',
+        '<?xml version="1.0"?>\n<gexf><graph><nodes><node id="a"/>FILL</nodes></graph></gexf>',
+        "# a comment\ngraph [ node [ id 7 ] FILL ]",
+        '[\n{"id": 7, FILL "x": 1}]',
+        '\n\n[{"id": 7, FILL "x": "é"}]',
+    ],
+)
+def test_the_format_is_detected_in_a_line_of_any_length(text: str, tmp_path: Path) -> None:
+    with loaded(tmp_path, "g", text.replace("FILL", " " * 70_000)) as db:
+        assert db.stats().vertices == 1
+
+
+def test_two_values_of_one_property_are_refused(tmp_path: Path) -> None:
+    data = '<data key="a">1</data>\n<data key="b">2</data>'
+    keys = '<key id="a" attr.name="x"/><key id="b" attr.name="x"/>'
+    text = f'<graphml>{keys}<graph>\n<node id="n">{data}</node></graph></graphml>'
+    failed = refused(tmp_path, "g", text)
+    assert "node n has two values of 'x', '1' and '2' (lines 2 and 3)" in str(failed)
+
+
+def test_a_format_that_is_not_detected_is_named_by_the_caller(tmp_path: Path) -> None:
+    text = f"<!--{'x' * 70_000}--><graphml><graph><node id='a'/></graph></graphml>"
+    assert 'format="graphml"' in refused(tmp_path, "g", text).cure
+    with loaded(tmp_path, "g", text, format="graphml") as db:
+        assert db.stats().vertices == 1
 
 
 def test_only_one_document_of_bytes(tmp_path: Path) -> None:

@@ -59,6 +59,70 @@ def test_bad_gexf(old: str, new: str, said: str, tmp_path: Path) -> None:
     assert failed.line
 
 
+DYNAMIC = """<gexf xmlns="http://gexf.net/1.3"><graph mode="dynamic" defaultedgetype="directed">
+<attributes class="node" mode="dynamic"><attribute id="0" title="score" type="integer"/></attributes>
+<nodes><node id="0"><attvalues>
+<attvalue for="0" value="1" start="1" end="2"/>
+<attvalue for="0" value="2" start="2" end="3"/></attvalues></node>
+<node id="1"><attvalues><attvalue for="0" value="5" timestamp="1"/></attvalues></node></nodes>
+</graph></gexf>
+"""
+
+
+def test_of_values_over_time_the_last_is_kept_with_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "g").write_text(DYNAMIC, encoding="utf-8")
+    with gdb.connect() as db:
+        report = db.load(tmp_path / "g")
+        assert rows(db, NODES) == [(0, [], {"score": 2}), (1, [], {"score": 5})]
+    kept, times = sorted(report.warnings, key=len, reverse=True)
+    assert (
+        "left out: values of the attribute 'score': node 0 (line 3) has several over time" in kept
+    )
+    assert "the last in the file is kept" in kept
+    assert times.endswith("left out: times of values (3 times)")
+
+
+def test_several_values_without_times_are_refused(tmp_path: Path) -> None:
+    text = re.sub(r' start="\d" end="\d"', "", DYNAMIC)
+    failed = refused(tmp_path, "g", text)
+    assert "node 0 has two values of 'score', 1 and 2 (lines 4 and 5)" in str(failed)
+    assert failed.line == 3
+    (tmp_path / "g").write_text(text.replace('value="2"', 'value="1"'), encoding="utf-8")
+    with gdb.connect() as db:  # the same twice is no contradiction
+        db.load(tmp_path / "g")
+        assert rows(db, NODES) == [(0, [], {"score": 1}), (1, [], {"score": 5})]
+
+
+TITLES = """<gexf><graph>
+<attributes class="node"><attribute id="l" title="label" type="string"/></attributes>
+<attributes class="edge"><attribute id="w" title="weight" type="string"/></attributes>
+<nodes><node id="0" label="A"><attvalues><attvalue for="l" value="A"/></attvalues></node></nodes>
+<edges><edge id="7" source="0" target="0" weight="2.5"><attvalues>ATT</attvalues></edge></edges></graph></gexf>
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('value="A"', 'value="B"', "node 0 has two values of 'label', 'B' and 'A'"),
+        ("ATT", '<attvalue for="w" value="x"/>', "edge 7 has two values of 'weight', 'x' and 2.5"),
+    ],
+)
+def test_an_attribute_named_as_what_the_format_has(
+    old: str, new: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / "g").write_text(TITLES.replace("ATT", ""), encoding="utf-8")
+    with gdb.connect() as db:
+        db.load(tmp_path / "g")
+        assert rows(db, NODES) == [(0, [], {"label": "A"})]
+    failed = refused(tmp_path, "g", TITLES.replace(old, new).replace("ATT", ""))
+    assert said in str(failed)
+    assert "another title" in failed.cure
+    (tmp_path / "g").write_text(TITLES.replace(old, new).replace("ATT", ""), encoding="utf-8")
+    with gdb.connect() as db, pytest.warns(gdb.errors.LinesSkipped):
+        assert len(db.load(tmp_path / "g", on_error="skip").rejected) == 1
+
+
 # ---- GML -------------------------------------------------------------------------------------------
 
 GML = """Creator "somebody"

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import networkx
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import gdb
@@ -128,3 +133,92 @@ def test_integers_of_json_beyond_64_bits(tmp_path: Path) -> None:
         report = db.load(nodes={"A": path}, on_error="skip")
         assert [one.line for one in report.rejected] == [2, 3]
         assert db.execute("MATCH (n) RETURN n.id, n.x").fetchall() == [(1, 1)]
+
+
+@pytest.mark.parametrize(
+    ("of", "file"), [(pd.Series, False), (pd.Categorical, False), (pd.Series, True)]
+)
+def test_periods_of_pandas_are_no_integers(of: Any, file: bool, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"id": [1, 2], "m": of(pd.period_range("2024-01", periods=2, freq="M"))})
+    table: Any = frame
+    if file:
+        table = tmp_path / "p.parquet"
+        frame.to_parquet(table)
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match="column 'm' holds periods of pandas") as failed:
+            db.load(nodes={"P": table})
+        assert ".dt.to_timestamp()" in failed.value.cure
+        frame["m"] = frame["m"].astype(str)
+        db.load(nodes={"P": frame})
+        assert db.execute("MATCH (n) RETURN n.m ORDER BY n.m").fetchall() == [
+            ("2024-01",),
+            ("2024-02",),
+        ]
+
+
+def test_types_that_libraries_added_to_arrow() -> None:
+    numbers = pa.ExtensionArray.from_storage(pa.opaque(pa.int64(), "money", "x"), pa.array([1]))
+    lists = pa.ListArray.from_arrays([0, 1], numbers)
+    for column in (numbers, lists):
+        with gdb.connect() as db, pytest.raises(ImportFailed, match=r"'x' is of the type arrow\."):
+            db.load(nodes={"P": pa.table({"id": [1], "x": column})})
+    same = pa.ExtensionArray.from_storage(pa.bool8(), pa.array([1], pa.int8()))
+    with gdb.connect() as db:
+        db.load(nodes={"P": pa.table({"id": [1], "x": same})})
+        assert db.execute("MATCH (n) RETURN n.x").scalar() is True
+    with duckdb.connect(config={"arrow_lossless_conversion": True}) as other, gdb.connect() as db:
+        report = db.load(nodes={"P": other.sql("SELECT 1 AS id, 12::HUGEINT AS x")})
+        assert "type HUGEINT is stored as string" in "".join(report.warnings)
+        assert db.execute("MATCH (n) RETURN n.x").scalar() == "12"
+
+
+MATRIX = "%%MatrixMarket matrix coordinate real general\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "line", "said"),
+    [
+        ("a.jsonl", '{"id": 1}\n{"id": 2, "x": 1e999}\n', 2, "beyond the range of a float as 'x'"),
+        ("a.jsonl", '{"id": 1}\n{"id": 2, "x": [1, -1e999]}\n', 2, "beyond the range of a float"),
+        ("a.json", '[{"id": 1},\n{"id": 2, "x": -1e999}]', 2, "beyond the range of a float as 'x'"),
+        (
+            "a.mtx",
+            f"{MATRIX}2 2 2\n1 2 1\n2 1 1e999\n",
+            4,
+            "'1e999' is beyond the range of a float",
+        ),
+        ("a.mtx", f"{MATRIX}2 2 2\n1 2 inf\n2 1 -1e999\n", 4, "'-1e999' is beyond the range"),
+        ("a.gml", "graph [\nnode [ id 1 x 1e999 ] ]", 2, "1e999 is beyond the range of a float"),
+        (
+            "a.graphml",
+            '<graphml><key id="x" attr.type="double"/><graph>\n'
+            '<node id="a"><data key="x">1e999</data></node></graph></graphml>',
+            2,
+            "'1e999', which is no double",
+        ),
+    ],
+)
+def test_numbers_beyond_floats_are_no_infinities(
+    name: str, text: str, line: int, said: str, tmp_path: Path
+) -> None:
+    with gdb.connect() as db, pytest.raises(ImportFailed) as failed:
+        db.load(written(tmp_path, name, text))
+    assert said in str(failed.value)
+    assert (failed.value.line, bool(failed.value.cure)) == (line, True)
+
+
+def test_infinities_that_are_written_as_such_are_read(tmp_path: Path) -> None:
+    lines = "".join(
+        f'{{"id": {i}, "x": {x}}}\n' for i, x in enumerate(["Infinity", "-Infinity", "1e308"])
+    )
+    with gdb.connect() as db:
+        db.load(written(tmp_path, "a.jsonl", lines))
+        found = db.execute("MATCH (n) RETURN n.x ORDER BY n.id").fetchall()
+    assert found == [(math.inf,), (-math.inf,), (1e308,)]
+
+
+def test_numbers_beyond_floats_are_skipped(tmp_path: Path) -> None:
+    path = written(tmp_path, "a.mtx", f"{MATRIX}2 2 2\n1 2 1\n2 1 1e999\n")
+    with gdb.connect() as db, pytest.warns(gdb.errors.LinesSkipped):
+        report = db.load(path, on_error="skip")
+    assert [(one.line, one.column) for one in report.rejected] == [(4, 3)]
