@@ -9,10 +9,10 @@ from gdb.planner.resolved_graph import Resolved
 def expansion(query: Resolved, bound: frozenset[int] | set[int], vertex: int) -> float:
     """Expected number of data vertices for `vertex` once `bound` are bound.
 
-    Edges are taken as independent: the candidates, times for each edge to a bound vertex the share
-    of the possible ends that one row of its view holds.
+    Edges are taken as independent: the candidates that have lists for all of them, times for each edge to a bound
+    vertex the share of the possible ends that one row of its view holds.
     """
-    expected = float(query.candidates[vertex].count)
+    expected = query.present(vertex)
     for other, share in query.shares(vertex):
         if other in bound:
             expected *= share
@@ -22,7 +22,7 @@ def expansion(query: Resolved, bound: frozenset[int] | set[int], vertex: int) ->
 def first(query: Resolved, vertex: int) -> float:
     """Expected cost of starting at a vertex: its candidates times its cheapest expansion; few and
     selective come first."""
-    count = float(query.candidates[vertex].count)
+    count = query.present(vertex)
     after = [expansion(query, {vertex}, u) for u in query.neighbours(vertex)]
     return count * min(after, default=1.0) / (1.0 + len(query.neighbours(vertex)))
 

@@ -104,6 +104,7 @@ class Resolved:
     _shares: dict[int, list[tuple[int, float]]] = field(
         init=False, repr=False, compare=False, default_factory=dict
     )
+    _present: dict[int, float] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         n = len(self.candidates)
@@ -132,6 +133,15 @@ class Resolved:
     def mean_degree(self, spec: ViewSpec) -> float:
         """Mean length of the lists of a view."""
         return self.shape(spec).mean_degree
+
+    def present(self, vertex: int) -> float:
+        """At most how many data vertices a query vertex may be: as many as are its candidates, and have a list for each
+        of its edges."""
+        found = self._present.get(vertex)
+        if found is None:
+            lists = (self.shape(self.edges[e].spec(vertex)).rows for e in self._incident[vertex])
+            found = self._present[vertex] = float(min((self.candidates[vertex].count, *lists)))
+        return found
 
     def shares(self, vertex: int) -> list[tuple[int, float]]:
         """For each query edge to another vertex that vertex, and the share of the possible ends at `vertex` that one
