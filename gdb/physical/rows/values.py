@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from gdb.answer.entities import Node, Path, Relationship
-from gdb.base.allowance import paced
+from gdb.base.allowance import here, paced
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.sizes import POINTER
 from gdb.base.values.temporal_python import from_python, to_python
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({bool, int, float, str, type(None), tuple})
 """What the user gets as it is, as nearly all values; a tuple is of numbers that get objects later
 (`NumberedStatement.shown`)."""
+_LIST, _MAP = 56, 232  # bytes of an empty one
 
 
 class UserValues:
@@ -40,8 +42,10 @@ class UserValues:
                     tuple(map(self._node, nodes)), tuple(map(self._relationship, relationships))
                 )
             case list():
+                here().make(_LIST + POINTER * len(value), "the result")
                 return [self.cell(item) for item in paced(value, len(value))]
             case dict():
+                here().make(_MAP + 2 * POINTER * len(value), "the result")
                 items = paced(value.items(), len(value))
                 return {key: self.cell(item) for key, item in items}
             case None | bool() | int() | float() | str():
