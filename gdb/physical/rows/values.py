@@ -22,7 +22,8 @@ _LIST, _MAP = 56, 232  # bytes of an empty one
 
 
 class UserValues:
-    """Copies of values for the user, one for each element."""
+    """Copies of values for the user, one for each element. Of one that the query has deleted only what it may still
+    read of it is copied: the id, of a relationship also the type and the ends."""
 
     def __init__(self) -> None:
         self._nodes: dict[NodeValue, Node] = {}
@@ -56,8 +57,9 @@ class UserValues:
     def _node(self, value: NodeValue) -> Node:
         known = self._nodes.get(value)
         if known is None:
-            properties = self._properties(value.properties)
-            labels = tuple(sorted(value.labels))
+            gone = value.deleted
+            properties = {} if gone else self._properties(value.properties)
+            labels = () if gone else tuple(sorted(value.labels))
             known = self._nodes[value] = Node(value.id, labels, properties, value.id_space)
         return known
 
@@ -66,7 +68,7 @@ class UserValues:
         if known is None:
             ends = value.start.id, value.end.id
             spaces = value.start.id_space, value.end.id_space
-            properties = self._properties(value.properties)
+            properties = {} if value.deleted else self._properties(value.properties)
             known = Relationship(value.id, value.type, *ends, properties, value.directed, spaces)
             self._relationships[value] = known
         return known
