@@ -100,9 +100,9 @@ class Allowance:
         ------
         LimitExceeded : and what `make` raises.
         """
+        self.make(size, what)
         if size > _PLAIN:
             check_value(size, what)
-        self.make(size, what)
 
     def keep(self, size: int, what: str) -> None:
         """Account for `size` bytes that are held until they are dropped (`kept -= size`). Raises OutOfBudget."""

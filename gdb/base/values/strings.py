@@ -69,8 +69,8 @@ def split(text: Value, delimiter: Value) -> Value:
     parts = [string("split", text)]
     for one in delimiters:
         count = sum(part.count(one) + 1 for part in parts)
-        check_value(_POINTER * count, "split()")
         here().make(_PART * count + sum(map(len, parts)), "split()")
+        check_value(_POINTER * count, "split()")
         parts = [
             piece for part in parts for piece in (part.split(one) if one else list(part) or [""])
         ]
