@@ -22,6 +22,9 @@ MAX_EXPRESSION_SIZE = 10_000
 MAX_PATTERN_VERTICES = 64
 MAX_PATTERN_EDGES = 256
 MAX_RETURN_ITEMS = 1000
+MAX_VALUE_BYTES = 1 << 28
+"""Of one text or list that +, ||, replace() or split() makes over rows, with 8 for an item of a list. To make one of
+this size takes up to about a second, in which neither a timeout nor Ctrl-C can stop it."""
 MAX_ROWS: int | None = None
 """Rows of one result, None for any number. Of rows that are embeddings no more are found than it takes to refuse them;
 what a query that writes did is undone."""
@@ -35,6 +38,7 @@ Size: TypeAlias = Literal[
     "MAX_PATTERN_VERTICES",
     "MAX_PATTERN_EDGES",
     "MAX_RETURN_ITEMS",
+    "MAX_VALUE_BYTES",
 ]
 NAMES: tuple[str, ...] = (*get_args(Size), "MAX_ROWS", "MAX_SECONDS")
 NONE: Mapping[str, float] = MappingProxyType({})
@@ -57,6 +61,21 @@ def rows() -> int | None:
 def cure(instead: str, name: str) -> str:
     """What to do about a limit: something else, or raising it."""
     return f"{instead}, or raise {name}: gdb.limits.{name}, connect(limits=), gdbsh --limit."
+
+
+def check_value(bytes_: int, what: str) -> None:
+    """Refuse a text or list of so many bytes. what : makes it.
+
+    Raises
+    ------
+    LimitExceeded : there are more than MAX_VALUE_BYTES.
+    """
+    most = size("MAX_VALUE_BYTES")
+    if bytes_ > most:
+        raise LimitExceeded(
+            f"{what} would take {bytes_:,} bytes, and a value has at most {most:,}.",
+            cure("Make a smaller text or list", "MAX_VALUE_BYTES"),
+        )
 
 
 def check_rows(count: int, most: int | None = None) -> None:

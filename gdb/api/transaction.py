@@ -174,7 +174,7 @@ class Transaction:
         """
         with self._changing(lambda: given_nodes(ids, properties, new=True)) as (changes, columns):
             if len(columns):
-                changes.add_vertices(
+                changes.collect_vertices(
                     _names(labels), space_of(id_space), columns.ids[0], columns.properties
                 )
 
@@ -304,7 +304,7 @@ class Transaction:
         """The changes so far, and what is given for them; what is added in the block is dropped where it raises.
         give : may call what the caller has written: an iterator, an array of another library."""
         changes = self._open()
-        before = changes.delta
+        before = changes.mark()
         try:
             with faults(foreign=True):
                 columns = give()
@@ -312,7 +312,7 @@ class Transaction:
                 changes.base.look()
                 yield changes, columns
         except BaseException:
-            changes.delta = before
+            changes.restore(before)
             raise
 
     def _open(self) -> Changes:

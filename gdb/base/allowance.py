@@ -17,11 +17,13 @@ from typing import TypeVar
 
 from gdb.base import waiting
 from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
+from gdb.limits import check_value
 
 T = TypeVar("T")
 OFTEN = 20_000
 """Steps between two looks at the clock; one takes 0.1 to 1 us."""
 _UNBOUNDED = 1 << 62
+_PLAIN = 256  # bytes of a value that no limit refuses
 _SHORT = 128  # items of a loop that needs no look at the clock
 
 
@@ -91,6 +93,17 @@ class Allowance:
             raise self._over(what)
         self.tick(size >> 7)
 
+    def make_value(self, size: int, what: str) -> None:
+        """As `make`, of one text or list, whose size has a limit: nothing stops what copies it.
+
+        Raises
+        ------
+        LimitExceeded : and what `make` raises.
+        """
+        self.make(size, what)
+        if size > _PLAIN:
+            check_value(size, what)
+
     def keep(self, size: int, what: str) -> None:
         """Account for `size` bytes that are held until they are dropped (`kept -= size`). Raises OutOfBudget."""
         self.kept += size
@@ -123,8 +136,15 @@ _here = _ThreadAllowance()
 
 
 def paced(items: Iterable[T], count: int) -> Iterable[T]:
-    """The items of a loop that may be long; between them the clock is looked at. count : how many there are."""
-    return items if count <= _SHORT else _paced(items)
+    """The items of a loop that may be long; between them the clock is looked at. count : how many there are.
+
+    A short loop counts as one step: lists in lists may be few, and hold one another so often that what goes through all
+    of them never ends.
+    """
+    if count > _SHORT:
+        return _paced(items)
+    _here.allowance.tick()
+    return items
 
 
 def _paced(items: Iterable[T]) -> Iterator[T]:

@@ -7,6 +7,7 @@ in a list for Python.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -86,10 +87,15 @@ def _exact(whole: int | None, parts: int | None, rest: list[float] | None) -> fl
     2**-100."""
     if whole is None and rest is None:
         return None
-    scaled, unit = ((whole or 0) << _BITS) + (parts or 0), 1 << _BITS
+    scaled, unit = _scaled(whole, parts)
     if not rest:
         return scaled / unit  # of two integers: rounded once
     return aggregates.total([*rest, *aggregates.floats_of(scaled, unit)])
+
+
+def _scaled(whole: int | None, parts: int | None) -> tuple[int, int]:
+    """Both as one integer, and its unit."""
+    return ((whole or 0) << _BITS) + (parts or 0), 1 << _BITS
 
 
 def _exact_sum(whole: int | None, parts: int | None, rest: list[float] | None) -> float:
@@ -103,7 +109,9 @@ def _exact_mean(
     whole: int | None, parts: int | None, rest: list[float] | None, count: int
 ) -> float | None:
     found = _exact(whole, parts, rest)
-    return None if found is None else found / count
+    if found is None or rest is None or math.isfinite(found):
+        return None if found is None else found / count
+    return aggregates.mean(rest, aggregates.floats_of(*_scaled(whole, parts)), count)
 
 
 def _parts(value: exp.Expr, distinct: bool) -> list[exp.Expr]:

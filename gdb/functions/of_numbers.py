@@ -42,14 +42,9 @@ def _called(name: str, low: float = -math.inf, high: float = math.inf) -> ToSql:
     return _of_number(make)
 
 
-def _plus_zero(value: exp.Expr) -> exp.Expr:
-    """The number itself, 0.0 for -0.0: it was an integer on the way."""
-    return exp.Add(this=operand(value), expression=number(0.0))
-
-
 def _whole(name: str) -> ToSql:
     def make(value: Typed) -> Made:
-        return Typed(_plus_zero(call(name, _float(value))), FLOAT)
+        return Typed(call(name, _float(value)), FLOAT)
 
     return _of_number(make)
 
@@ -77,10 +72,8 @@ def _round(value: Typed, precision: Typed | None = None, mode: Typed | None = No
     below = call("floor", of.copy())
     part = exp.Sub(this=operand(of.copy()), expression=below.copy())
     up = compared(exp.GTE, part, number(0.5))
-    above = exp.Add(this=below.copy(), expression=number(1.0))
-    return Guarded(
-        call("isfinite", of), Typed(_plus_zero(chosen((up, above), default=below)), FLOAT)
-    )
+    above = call("ceil", of.copy())  # not below + 1.0: of -0.2 it is -0.0
+    return Guarded(call("isfinite", of), Typed(chosen((up, above), default=below), FLOAT))
 
 
 def _nan(value: Typed) -> Made:

@@ -213,10 +213,14 @@ def _refuse_rounding(name: str, time: date | timedelta | np.datetime64 | np.time
 def _checked_other_time(name: str, value: object) -> Value:
     """A datetime with a zone, a time of day, or a date, time or duration of `gdb.base.values`."""
     from gdb.base.values.problems import ValueProblem
+    from gdb.base.values.temporal import DateTime
     from gdb.base.values.temporal_python import from_python
+    from gdb.base.values.zones import zone_named
 
     try:
-        from_python(value)
+        time = from_python(value)
+        if isinstance(time, DateTime) and time.zone:
+            zone_named(time.zone)
     except ValueProblem as problem:
         message = f"{problem.message[:1].lower()}{problem.message[1:]}"
         raise TypeProblem(f"parameter ${name} holds {value}: {message}", problem.cure) from None

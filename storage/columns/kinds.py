@@ -59,7 +59,8 @@ def fitted(
     """Columns of new values as the kinds that the properties have; one of nulls alone makes no property. One of floats
     for a property of integers stays, and makes the property one of floats.
 
-    present : returns the values that a property has; called only where they would become floats.
+    present : returns the values that a property has; called only where they would become floats, or are empty
+    lists.
     widens : a property that is given values of another kind becomes one of the kind "any", instead of refusing them.
     rows : i64[n], by which errors call the rows of the columns; None as they are.
 
@@ -74,10 +75,10 @@ def fitted(
         if name in kinds:
             if not widens and kinds[name] != "any":
                 column = _typed(column)
-            same = _same(column, kinds[name])
+            same = same_kind(column, kinds[name])
             if same is not None:
                 found[name] = same
-            elif widens:
+            elif widens or _holds_no_item(present, name, kinds[name], column.kind):
                 found[name] = column.as_any()
             else:
                 found[name] = _Fit(name, column, kinds[name], rows).fitted(present)
@@ -86,7 +87,17 @@ def fitted(
     return found
 
 
-def _same(column: Column, kind: Kind) -> Column | None:
+def _holds_no_item(
+    present: Callable[[str], Column | None], name: str, kind: Kind, new: Kind
+) -> bool:
+    """Whether a property has been given nothing but empty lists, and is given other lists."""
+    if kind not in ITEM_OF or new not in ITEM_OF:
+        return False
+    items = None if (column := present(name)) is None else column.items
+    return items is not None and not len(items)
+
+
+def same_kind(column: Column, kind: Kind) -> Column | None:
     """The column as a kind if it is that, or holds nothing that is of a kind; else None."""
     if kind == column.kind:
         return column

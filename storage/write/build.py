@@ -27,6 +27,7 @@ from ..graph.snapshot import Snapshot
 from .column_spool import ColumnSpool
 from .edge_runs import Room, RunPiece
 from .edge_spool import Sorts, Spool, missing, shares_of
+from .narrowing import AS_THEY_ARE, Kinds
 from .renumber import Numbering, genmap
 from .snapshot_tables import read_edges, read_vertices
 from .store import Store
@@ -42,20 +43,22 @@ def rewrite(
     progress: Progress | None = None,
     budget: int | None = None,
     packed: bool | None = None,
+    kinds: Kinds = AS_THEY_ARE,
 ) -> Snapshot:
     """Write what a snapshot holds, in one commit; for other arguments and errors see `write_spools`.
 
-    budget : see `gdb.storage.write.edge_runs.Room`.
+    budget : see `gdb.storage.write.edge_runs.Room`. kinds : of properties that are written with other ones.
     """
     with store.writer():
         snapshot.look()
         room = Room(store.files, budget, folder=store.path)
         vertices, rows = read_vertices(snapshot)
+        vertices = kinds.vertices(vertices)
         spools = dict[str, Spool]()
         for table in read_edges(snapshot, rows):
             if progress is not None:
                 progress("reading", 0.0)
-            spool_table(spools, table, room)
+            spool_table(spools, kinds.of_edges(table), room)
         return write_spools(store, vertices, spools, progress=progress, packed=packed, room=room)
 
 

@@ -14,6 +14,7 @@ from ..format.manifest import Manifest
 from ..format.segment import FileRecord
 from ..graph.snapshot import Snapshot
 from .build import Progress, rewrite
+from .narrowing import AS_THEY_ARE, narrower
 from .store import Store
 from .transaction import Changes
 
@@ -89,10 +90,14 @@ def compact(
     packed: bool | None = None,
 ) -> Snapshot:
     """Write the base anew with all changes, and number its vertices anew. What `progress` raises stops it; the store is
-    as it was. Readers are not disturbed. budget, packed : see `rewrite`; a store that has no changes and
-    is as `packed` says stays as it is."""
+    as it was. Readers are not disturbed. budget, packed : see `rewrite`. Properties get the kinds of `narrower`. What
+    has no changes, and is as these and `packed` say, stays as it is."""
     with store.writer(lambda: progress and progress("waiting", 0.0)):
-        manifest = store.snapshot().manifest
-        if manifest.delta is None and packed in (None, manifest.packed):
-            return store.snapshot()
-        return rewrite(store, store.snapshot(), progress, budget, packed)
+        snapshot = store.snapshot()
+        manifest = snapshot.manifest
+        snapshot.look()
+        kinds = narrower(snapshot, lambda: progress and progress("reading", 0.0))
+        if manifest.delta is None and packed in (None, manifest.packed) and kinds == AS_THEY_ARE:
+            return snapshot
+        del snapshot  # its files go with the writer's lock
+        return rewrite(store, store.snapshot(), progress, budget, packed, kinds)

@@ -16,7 +16,8 @@ from ..columns.model import I64, U32, Column
 from ..graph.pcsr import U64
 from ..graph.vertex_pieces import GroupKey
 from ..graph.vid_ranges import by_number
-from .transaction import Changes, NewGroup
+from .collected import NewGroup
+from .transaction import Changes
 
 Move = tuple[U32, frozenset[str], frozenset[str]]
 """Vertices, the labels that they get, and those that they lose."""
@@ -111,8 +112,7 @@ def _rounds(changes: Changes, parts: Sequence[_Part]) -> list[tuple[list[NewGrou
         times[part.key] = turn + 1
         if turn == len(rounds):
             rounds.append(([], []))
-        labels, space = part.key
-        rounds[turn][0].append((labels, space, ids, columns, part.called))
+        rounds[turn][0].append(NewGroup(*part.key, ids, columns, part.called))
         rounds[turn][1].append(slice(at, at + len(part.vids)))
         at += len(part.vids)
     return rounds

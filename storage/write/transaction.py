@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,31 +20,11 @@ from ..graph.edge_order import EdgeOrder
 from ..graph.ids import first_known
 from ..graph.pcsr import U64, keys_of
 from ..graph.snapshot import Snapshot
-from ..graph.vertex_pieces import GroupKey
 from ..graph.vid_ranges import by_number
 from .build import MOST_VERTICES
+from .collected import Collected, Columns, Mark, NewGroup
 
-Columns = Mapping[str, Column]
 _FIRST = np.zeros(1, np.int64)
-
-
-NewGroup: TypeAlias = tuple[tuple[str, ...], str, Column, Columns, I64 | None]
-"""Vertices that are added: labels, the id space, ids, properties, and i64[n], by which errors call them, or None."""
-
-
-class _Group(NamedTuple):
-    """See `NewGroup`."""
-
-    labels: tuple[str, ...]
-    id_space: str
-    ids: Column
-    columns: Columns
-    rows: I64 | None
-
-    @property
-    def key(self) -> GroupKey:
-        """That of its group."""
-        return tuple(sorted(set(self.labels))), self.id_space
 
 
 class Changes:
@@ -58,10 +37,28 @@ class Changes:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.base = snapshot
-        self.delta = snapshot.delta
+        self._delta = snapshot.delta
+        self._collected: Collected | None = None  # not yet in the delta
         self.seen = snapshot
         self._next_serial = 0
         self.widens = False
+
+    @property
+    def delta(self) -> Delta:
+        """All changes; setting it drops all others."""
+        if self._collected is not None:
+            before, self._collected = self.mark(), None
+            try:
+                if before.calls:
+                    self.add_groups(before.collected.groups() if before.collected else ())
+            except BaseException:
+                self.restore(before)
+                raise
+        return self._delta
+
+    @delta.setter
+    def delta(self, delta: Delta) -> None:
+        self._delta, self._collected = delta, None
 
     @property
     def view(self) -> Snapshot:
@@ -70,6 +67,16 @@ class Changes:
             before = self.base
             self.seen = Snapshot(before.files, before.manifest, before=before, delta=self.delta)
         return self.seen
+
+    def mark(self) -> Mark:
+        """What has been changed until now, for `restore`."""
+        return Mark(self._delta, self._collected, len(self._collected or ()))
+
+    def restore(self, mark: Mark) -> None:
+        """Drop what was changed since."""
+        self._delta, self._collected = mark.delta, mark.collected
+        if self._collected is not None:
+            self._collected.cut(mark.calls)
 
     # ---- vertices --------------------------------------------------------------------------------
 
@@ -120,19 +127,27 @@ class Changes:
         ------
         ChangeRefused : an id is there already, or of another kind than the id space's; a property is of another type.
         """
-        (vids,) = self.add_groups([(labels, id_space, ids, columns, rows)])
+        (vids,) = self.add_groups([NewGroup(labels, id_space, ids, columns, rows)])
         return vids
+
+    def collect_vertices(
+        self, labels: tuple[str, ...], id_space: str, ids: Column, columns: Columns
+    ) -> None:
+        """As `add_vertices`; of many calls in a row none costs more for the groups that there are."""
+        if self._collected is None:
+            self._collected = Collected(self.view)
+        if not self._collected.add(labels, id_space, ids, columns):
+            self.add_vertices(labels, id_space, ids, columns)
 
     def add_groups(self, several: Sequence[NewGroup]) -> list[U32]:
         """As `add_vertices`, of several groups, whose keys are distinct, for about the cost of one."""
-        groups = [_Group(*one) for one in several]
-        self._check_new_ids(groups)
+        self._check_new_ids(several)
         view, first = self.view, self.base.manifest.vertex_count
         start, added = first + self.delta.vertices, list(self.delta.added)
         known = {(g.labels, g.id_space): n for n, g in enumerate(view.groups)}
         places = {old.key: k for k, old in enumerate(added)}
         found = []
-        for new in groups:
+        for new in several:
             key, ids, count = new.key, new.ids, len(new.ids)
             if start + count > MOST_VERTICES:
                 raise ChangeRefused(f"{start + count:,} nodes are more than a store can hold")
@@ -155,7 +170,7 @@ class Changes:
             self.delta = Delta(start - first, delta.dead, tuple(added), *kept)
         return found
 
-    def _check_new_ids(self, groups: Sequence[_Group]) -> None:
+    def _check_new_ids(self, groups: Sequence[NewGroup]) -> None:
         of_space: dict[str, list[Column]] = {}
         for new in groups:
             of_space.setdefault(new.id_space, []).append(new.ids)
@@ -446,7 +461,7 @@ class Changes:
     # ---- types of properties ---------------------------------------------------------------------
 
     def _fitted_vertices(
-        self, view: Snapshot, number: int | None, new: _Group
+        self, view: Snapshot, number: int | None, new: NewGroup
     ) -> dict[str, Column]:
         """Columns of vertices that are added to a group of the view, None for a new one."""
         if number is None:

@@ -78,6 +78,23 @@ def test_sums_do_not_depend_on_the_order_or_the_way(filled: Database) -> None:
                 ]
 
 
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        [1e200, 2e200, 4e200],
+        [1.5e308, -1.2e308, 1.5e308],
+        [1.5e308, 1.5e308, 2.0, 0.1],
+        [1e-200, 3e-200],
+    ],
+)
+def test_large_and_small_numbers(filled: Database, numbers: list[float]) -> None:
+    text = "UNWIND $l AS x WITH x RETURN avg(x), stDev(x), stDevP(x)"
+    rows = filled.execute(text, {"l": numbers}).fetchall()
+    assert all(value > 0 and math.isfinite(value) for value in rows[0])
+    with columns():
+        assert filled.execute(text, {"l": numbers}).fetchall() == rows
+
+
 def test_there_are_many(runs: list[Runner]) -> None:
     """Of a run of the whole file; it comes last."""
     print(

@@ -163,7 +163,7 @@ class Sum:
         if self._time is not None:
             return temporal_between.divide(self.result(), self.count)
         if self._floats:
-            return total(self._floats, floats_of(self._whole)) / self.count
+            return mean(self._floats, floats_of(self._whole), self.count)
         return float(Fraction(self._whole, self.count))
 
 
@@ -222,6 +222,15 @@ def total(numbers: Sequence[float], more: Sequence[float] = ()) -> float:
         return math.inf if exact > 0 else -math.inf
 
 
+def mean(numbers: Sequence[float], more: Sequence[float], count: int) -> float:
+    """The `total` of numbers by their count; also where the sum is too large for a float."""
+    found = total(numbers, more)
+    if math.isfinite(found) or not all(map(math.isfinite, paced(numbers, len(numbers)))):
+        return found / count
+    exact = sum(map(Fraction, chain(paced(numbers, len(numbers)), more)), Fraction())
+    return float(exact / count)
+
+
 def floats_of(whole: int, unit: int = 1) -> list[float]:
     """Floats whose exact sum is whole / unit; unit is a power of two."""
     parts: list[float] = []
@@ -245,12 +254,20 @@ class Deviation:
 
     def result(self) -> Value:
         """The square root of the sum of squared distances from the mean, over n - 1 or n."""
-        count = len(self._numbers)
+        numbers, count = self._numbers, len(self._numbers)
         if count < 2:
             return 0.0
-        mean = total(self._numbers) / count
-        squares = total([(number - mean) * (number - mean) for number in self._numbers])
-        return math.sqrt(squares / (count - self._less))
+        if not all(map(math.isfinite, paced(numbers, count))):
+            return math.nan
+        # numbers of at most 1, times a power of two: no square leaves the floats, and no bit is lost
+        _, exponent = math.frexp(max(map(abs, numbers)))
+        scaled = [math.ldexp(number, -exponent) for number in paced(numbers, count)]
+        middle = total(scaled) / count
+        squares = total([(number - middle) * (number - middle) for number in scaled])
+        try:
+            return math.ldexp(math.sqrt(squares / (count - self._less)), exponent)
+        except OverflowError:  # of -1.7e308 and 1.7e308
+            return math.inf
 
 
 class Percentile:

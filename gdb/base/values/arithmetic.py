@@ -57,10 +57,10 @@ def add(a: Value, b: Value) -> Value:
         return in_range(a + b)
     if isinstance(a, list):
         several = b if isinstance(b, list) else [b]
-        here().make(_POINTER * (len(a) + len(several)), "a list that + makes")
+        here().make_value(_POINTER * (len(a) + len(several)), "a list that + makes")
         return [*a, *several]
     if isinstance(b, list):
-        here().make(_POINTER * len(b), "a list that + makes")
+        here().make_value(_POINTER * len(b), "a list that + makes")
         return [a, *b]
     if isinstance(a, str) and (isinstance(b, str) or is_number(b)):
         return _text(a, as_text(b))
@@ -72,10 +72,10 @@ def add(a: Value, b: Value) -> Value:
     return left + right
 
 
-def _text(left: str, right: str) -> str:
+def _text(left: str, right: str, operator: str = "+") -> str:
     """Both strings joined; a large one counts before it is made."""
     if len(left) + len(right) > _LARGE:
-        here().make(getsizeof(left) + getsizeof(right), "a string that + makes")
+        here().make_value(getsizeof(left) + getsizeof(right), f"a string that {operator} makes")
     return left + right
 
 
@@ -84,8 +84,9 @@ def joined(a: Value, b: Value) -> Value:
     if a is None or b is None:
         return None
     if isinstance(a, str) and isinstance(b, str):
-        return a + b
+        return _text(a, b, "||")
     if isinstance(a, list) and isinstance(b, list):
+        here().make_value(_POINTER * (len(a) + len(b)), "a list that || makes")
         return [*a, *b]
     cure = "Write OR." if isinstance(a, bool) and isinstance(b, bool) else ""
     cure = cure or "Write toString() around what is no string, or + for an item of a list."

@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.base.allowance import paced
+from gdb.base.allowance import here, paced
 from gdb.base.values import times
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
 
 Key: TypeAlias = tuple[object, ...]
+_KEY, _POINTER, _ITEM = 56, 8, 120  # bytes of a key's tuple, of an item in it, of one in a set
 
 # ---- equality ------------------------------------------------------------------------------------
 
@@ -159,6 +160,7 @@ def sort_key(value: Value) -> Key:
     if isinstance(value, str):
         return (_STRING, value)
     if isinstance(value, list):
+        here().make(_KEY + _POINTER * len(value), "keys of lists")
         return (_LIST, tuple(sort_key(item) for item in paced(value, len(value))))
     if isinstance(value, dict):
         return _map_key(value)
@@ -166,8 +168,14 @@ def sort_key(value: Value) -> Key:
 
 
 def _map_key(value: dict[str, Value]) -> Key:
+    here().make(_KEY + 2 * _POINTER * len(value), "keys of maps")
     keys = sorted(value)
-    return (_MAP, len(keys), tuple(keys), tuple(sort_key(value[key]) for key in keys))
+    return (
+        _MAP,
+        len(keys),
+        tuple(keys),
+        tuple(sort_key(value[key]) for key in paced(keys, len(keys))),
+    )
 
 
 def _element_key(value: Value) -> Key:
@@ -198,9 +206,12 @@ def group_key(value: Value) -> Hashable:
     if isinstance(value, (int, float)):
         return value if value == value else (_NAN,)
     if isinstance(value, list):
+        here().make(_KEY + _POINTER * len(value), "keys of lists")
         return (_LIST, *map(group_key, paced(value, len(value))))
     if isinstance(value, dict):
-        return (_MAP, frozenset((key, group_key(item)) for key, item in value.items()))
+        here().make(_KEY + _ITEM * len(value), "keys of maps")
+        items = paced(value.items(), len(value))
+        return (_MAP, frozenset((key, group_key(item)) for key, item in items))
     if isinstance(value, (NodeValue, RelationshipValue, PathValue)):
         return value
     return times.group_key(value)

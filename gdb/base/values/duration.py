@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gdb.base.values.ordered import Ordered
-from gdb.base.values.problems import ValueProblem
+from gdb.base.values.problems import OutOfRange, ValueProblem
 from gdb.imports import deferred
 from gdb.records import dataclass
 
@@ -36,11 +36,12 @@ class Duration(Ordered):
     nanoseconds: int = 0
 
     def __post_init__(self) -> None:
+        self.whole("months", "days", "seconds", "nanoseconds")
         carried, rest = divmod(self.nanoseconds, SECOND)
         object.__setattr__(self, "seconds", self.seconds + carried)
         object.__setattr__(self, "nanoseconds", rest)
         if max(abs(self.months), abs(self.days), abs(self.seconds)) > LONGEST:
-            raise ValueProblem("arithmetic", "A duration does not fit into 64 bits.")
+            raise OutOfRange("A duration does not fit into 64 bits.")
 
     def key(self) -> tuple[int, ...]:
         """What durations are ordered by: average length in whole seconds, nanoseconds, then months and days."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gdb.base.allowance import paced
 from gdb.base.values import temporal
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.problems import ValueProblem
@@ -64,7 +65,7 @@ def value_type(value: Value) -> str:
         return "NULL"
     if not isinstance(value, list):
         return f"{kind(value)} NOT NULL"
-    found = {value_type(item) for item in value}
+    found = {value_type(item) for item in paced(value, len(value))}
     if "NULL" in found and len(found) > 1:  # a type that admits null says it of itself
         found = {name.removesuffix(" NOT NULL") for name in found if name != "NULL"}
     inner = " | ".join(sorted(found)) or "NOTHING"

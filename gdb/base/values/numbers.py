@@ -51,8 +51,12 @@ def is_nan(value: Value) -> Value:
 
 
 def whole(round_: Callable[[float], int]) -> Callable[[float], float]:
-    """ceil and floor; infinity stays what it is."""
-    return lambda number: float(round_(number)) if math.isfinite(number) else number
+    """ceil and floor; infinity stays what it is, and a zero keeps the sign of the number (IEEE 754)."""
+
+    def apply(number: float) -> float:
+        return math.copysign(round_(number), number) if math.isfinite(number) else number
+
+    return apply
 
 
 def logarithm(log: Callable[[float], float]) -> Callable[[float], float]:
@@ -89,14 +93,15 @@ _DIGITS = 400  # more than any float has on either side of the point
 
 
 def rounded(value: Value, precision: Value = 0, mode: Value = None) -> Value:
-    """round(): to so many digits after the point, a tie upwards where no mode is named."""
+    """round(): to so many digits after the point, a tie upwards where no mode is named; a zero keeps its sign."""
     number = float(arguments.number("round", value))
     digits = integer("round", precision)
     if not math.isfinite(number) or digits > _DIGITS:
         return number
     if digits == 0 and mode is None:
         below = math.floor(number)
-        return float(below + 1 if number - below >= 0.5 else below)  # -1.5 becomes -1
+        nearest = below + 1 if number - below >= 0.5 else below  # -1.5 becomes -1
+        return math.copysign(nearest, number)
     step = decimal.Decimal(1).scaleb(-max(digits, -_DIGITS))
     with decimal.localcontext(decimal.Context(prec=2 * _DIGITS)):
         # repr is the shortest text of the number, so that 0.15 is a tie as the user sees it.

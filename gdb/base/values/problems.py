@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
+from gdb.errors import ArgumentProblem, ArithmeticProblem, TypeProblem
+
 
 class ValueProblem(Exception):
     """An operation or function that a value refuses.
@@ -26,3 +28,28 @@ class EntityDeleted(ValueProblem):
         super().__init__(
             "type", f"{what} was deleted by this query.", "Read what you need of it before DELETE."
         )
+
+
+class OutOfRange(ValueProblem, ArithmeticProblem):
+    """A temporal value that there is not. Programs make such values too (`gdb.Date(10**12)`): of the errors that an
+    operation gets, this one and the next are those that they catch."""
+
+    def __init__(self, message: str, cure: str = "") -> None:
+        self.kind = "arithmetic"
+        ArithmeticProblem.__init__(self, message, cure)
+
+
+class WrongOffset(ValueProblem, ArgumentProblem):
+    """An offset from UTC that there is not."""
+
+    def __init__(self, message: str, cure: str = "") -> None:
+        self.kind = "argument"
+        ArgumentProblem.__init__(self, message, cure)
+
+
+class WrongField(ValueProblem, TypeProblem):
+    """A field of a temporal value is given something of another type."""
+
+    def __init__(self, message: str, cure: str = "") -> None:
+        self.kind = "type"
+        TypeProblem.__init__(self, message, cure)

@@ -11,12 +11,14 @@ from gdb.base.allowance import here, paced
 from gdb.base.values.arguments import natural, string
 from gdb.base.values.naming import refusal
 from gdb.base.values.problems import ValueProblem
+from gdb.limits import check_value
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
 
 
 _LARGE = 1024  # characters
+_POINTER = 8  # bytes of an item in a list
 _PART = 66  # bytes of a short string in a list
 
 
@@ -49,7 +51,7 @@ def replace(text: Value, search: Value, by: Value) -> Value:
     characters, old, new = (string("replace", one) for one in (text, search, by))
     if len(new) > len(old) and len(characters) * (len(new) + 1) > _LARGE:
         size = len(characters) + characters.count(old) * (len(new) - len(old))
-        here().make(size * max(map(_width, (characters, new))), "replace()")
+        here().make_value(size * max(map(_width, (characters, new))), "replace()")
     return characters.replace(old, new)
 
 
@@ -68,6 +70,7 @@ def split(text: Value, delimiter: Value) -> Value:
     for one in delimiters:
         count = sum(part.count(one) + 1 for part in parts)
         here().make(_PART * count + sum(map(len, parts)), "split()")
+        check_value(_POINTER * count, "split()")
         parts = [
             piece for part in parts for piece in (part.split(one) if one else list(part) or [""])
         ]

@@ -7,7 +7,7 @@ from typing import TypeAlias
 from gdb.base.values.days import FIRST_DAY, LAST_DAY, year_month_day
 from gdb.base.values.duration import DAY, SECOND, Duration
 from gdb.base.values.ordered import Ordered
-from gdb.base.values.problems import ValueProblem
+from gdb.base.values.problems import OutOfRange, WrongField
 from gdb.base.values.zones import (
     DAY_SECONDS,
     Zone,
@@ -26,6 +26,7 @@ class Date(Ordered):
     days: int
 
     def __post_init__(self) -> None:
+        self.whole("days")
         _check_day(self.days)
 
     def key(self) -> tuple[int, ...]:
@@ -43,6 +44,7 @@ class LocalTime(Ordered):
     nanoseconds: int
 
     def __post_init__(self) -> None:
+        self.whole("nanoseconds")
         _check_time(self.nanoseconds)
 
     def key(self) -> tuple[int, ...]:
@@ -64,6 +66,7 @@ class Time(Ordered):
     offset: int = 0
 
     def __post_init__(self) -> None:
+        self.whole("nanoseconds", "offset")
         _check_time(self.nanoseconds)
         checked_offset(self.offset)
 
@@ -83,6 +86,7 @@ class LocalDateTime(Ordered):
     nanoseconds: int = 0
 
     def __post_init__(self) -> None:
+        self.whole("days", "nanoseconds")
         _check_day(self.days)
         _check_time(self.nanoseconds)
 
@@ -108,6 +112,9 @@ class DateTime(Ordered):
     zone: str = ""
 
     def __post_init__(self) -> None:
+        self.whole("days", "nanoseconds", "offset")
+        if not isinstance(self.zone, str):
+            raise WrongField(f"DateTime() takes the name of a zone, not {self.zone!r}.")
         _check_day(self.days)
         _check_time(self.nanoseconds)
         checked_offset(self.offset)
@@ -187,12 +194,12 @@ def sort_key(value: Temporal) -> tuple[int, ...]:
 
 def _check_day(day: int) -> None:
     if not FIRST_DAY <= day <= LAST_DAY:
-        raise ValueProblem("arithmetic", "A date is not in the years -999999999 to 999999999.")
+        raise OutOfRange("A date is not in the years -999999999 to 999999999.")
 
 
 def _check_time(nanoseconds: int) -> None:
     if not 0 <= nanoseconds < DAY:
-        raise ValueProblem("arithmetic", "A time of day is not between 00:00 and 24:00.")
+        raise OutOfRange("A time of day is not between 00:00 and 24:00.")
 
 
 def _date_text(day: int) -> str:

@@ -14,7 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.values.days import CYCLE
-from gdb.base.values.problems import ValueProblem
+from gdb.base.values.problems import ValueProblem, WrongOffset
 
 if TYPE_CHECKING:
     from zoneinfo import ZoneInfo
@@ -50,7 +50,7 @@ def zone_of(text: str) -> Zone:
 def checked_offset(offset: int) -> int:
     """The offset. ValueProblem : it is over 18 hours."""
     if abs(offset) > MOST_OFFSET:
-        raise ValueProblem("argument", "An offset from UTC is over 18 hours.", CURE)
+        raise WrongOffset("An offset from UTC is over 18 hours.", CURE)
     return offset
 
 

@@ -359,6 +359,8 @@ class Graph:
         self.behind = True
 
     def _flush_new_nodes(self, changes: Changes) -> None:
+        from gdb.storage.write.collected import NewGroup  # here: readers never need it
+
         groups: dict[tuple[tuple[str, ...], str], list[NodeValue]] = {}
         for node in self._new_nodes:
             if not node.deleted:
@@ -366,7 +368,7 @@ class Graph:
         new = []
         for key, nodes in groups.items():
             ids = Column("int64", np.array([node.id for node in nodes], np.int64))
-            new.append((*key, ids, columns_of([node.properties for node in nodes]), None))
+            new.append(NewGroup(*key, ids, columns_of([node.properties for node in nodes])))
         for nodes, made in zip(groups.values(), changes.add_groups(new), strict=True):
             vids = made.tolist()
             self._vids.update(zip(nodes, vids, strict=True))

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from gdb.answer.entities import Node, Path, Relationship
-from gdb.base.allowance import paced
+from gdb.base.allowance import here, paced
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.sizes import POINTER
 from gdb.base.values.temporal_python import from_python, to_python
 
 if TYPE_CHECKING:
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
 _PLAIN = frozenset({bool, int, float, str, type(None), tuple})
 """What the user gets as it is, as nearly all values; a tuple is of numbers that get objects later
 (`NumberedStatement.shown`)."""
+_LIST, _MAP = 56, 232  # bytes of an empty one
 
 
 class UserValues:
-    """Copies of values for the user, one for each element."""
+    """Copies of values for the user, one for each element. Of one that the query has deleted only what it may still
+    read of it is copied: the id, of a relationship also the type and the ends."""
 
     def __init__(self) -> None:
         self._nodes: dict[NodeValue, Node] = {}
@@ -40,8 +43,10 @@ class UserValues:
                     tuple(map(self._node, nodes)), tuple(map(self._relationship, relationships))
                 )
             case list():
+                here().make(_LIST + POINTER * len(value), "the result")
                 return [self.cell(item) for item in paced(value, len(value))]
             case dict():
+                here().make(_MAP + 2 * POINTER * len(value), "the result")
                 items = paced(value.items(), len(value))
                 return {key: self.cell(item) for key, item in items}
             case None | bool() | int() | float() | str():
@@ -52,8 +57,9 @@ class UserValues:
     def _node(self, value: NodeValue) -> Node:
         known = self._nodes.get(value)
         if known is None:
-            properties = self._properties(value.properties)
-            labels = tuple(sorted(value.labels))
+            gone = value.deleted
+            properties = {} if gone else self._properties(value.properties)
+            labels = () if gone else tuple(sorted(value.labels))
             known = self._nodes[value] = Node(value.id, labels, properties, value.id_space)
         return known
 
@@ -62,7 +68,7 @@ class UserValues:
         if known is None:
             ends = value.start.id, value.end.id
             spaces = value.start.id_space, value.end.id_space
-            properties = self._properties(value.properties)
+            properties = {} if value.deleted else self._properties(value.properties)
             known = Relationship(value.id, value.type, *ends, properties, value.directed, spaces)
             self._relationships[value] = known
         return known

@@ -119,7 +119,7 @@ def test_no_memory_in_a_transaction_drops_one_change(
             patch.setattr(transaction, "_keys", none)
             with pytest.raises(OutOfBudget, match="no more memory"):
                 tx.add_relationships("R", [1], [2])
-            patch.setattr(transaction.Changes, "add_vertices", none)
+            patch.setattr(transaction.Changes, "collect_vertices", none)
             with pytest.raises(OutOfBudget):
                 tx.add_nodes("N", [11])
         tx.add_relationships("R", [1], [3])

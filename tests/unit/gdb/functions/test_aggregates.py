@@ -80,6 +80,24 @@ def test_percentiles_of_large_numbers(values, percentile, expected):
     assert aggregate("percentileCont", values, percentile) == expected
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "expected"),
+    [
+        ("stDevP", [1e308, -1e308], 1e308),
+        ("stDevP", [2e200, 4e200, 4e200, 4e200, 5e200, 5e200, 7e200, 9e200], 2e200),
+        ("stDev", [1e200, 2e200, 3e200], 1e200),
+        ("stDevP", [2e-300, 4e-300], 1e-300),
+        ("stDev", [1.7e308, 1.7e308], 0.0),
+        ("stDev", [1.7e308, -1.7e308], INF),  # 2.4e308
+        ("avg", [1.5e308, 1.5e308, 1.5e308], 1.5e308),
+        ("avg", [1.5e308, 1.5e308, 3], 1e308),
+        ("avg", [1.5e308, INF], INF),
+    ],
+)
+def test_large_and_small_numbers(name, values, expected):
+    assert aggregate(name, values) == expected
+
+
 @pytest.mark.parametrize("percentile", [-1, 1.1, 1000])
 def test_a_percentile_beyond_its_bounds(percentile):
     with pytest.raises(ValueProblem) as caught:

@@ -128,6 +128,20 @@ NULLS_MEAN_SOMETHING = {"coalesce", "nullif", "exists", "valuetype"}
 
 
 @pytest.mark.parametrize(
+    ("name", "arguments", "expected"),
+    [
+        *(("ceil", [-0.5], "-0.0"), ("ceiling", [-0.0], "-0.0"), ("ceil", [0.0], "0.0")),
+        *(("floor", [-0.0], "-0.0"), ("floor", [0.5], "0.0"), ("floor", [0], "0.0")),
+        *(("round", [-0.2], "-0.0"), ("round", [-0.5], "-0.0"), ("round", [0.2], "0.0")),
+        *(("round", [-0.2, 0], "-0.0"), ("round", [-0.04, 1], "-0.0"), ("round", [0.04, 1], "0.0")),
+        *(("round", [-0.5, 0, "HALF_EVEN"], "-0.0"), ("round", [0.0, 0, "UP"], "0.0")),
+    ],
+)
+def test_a_zero_keeps_its_sign(name, arguments, expected):
+    assert repr(call(name, *arguments)) == expected
+
+
+@pytest.mark.parametrize(
     "name",
     [
         name

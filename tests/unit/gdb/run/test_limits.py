@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import pytest
 
 import gdb
 from gdb import limits
-from gdb.errors import LimitExceeded, QueryTimeout
+from gdb.errors import LimitExceeded, OutOfBudget, QueryTimeout
 from gdb.executor import run as executor
 
 NODES = 20
@@ -79,6 +80,71 @@ def test_seconds(db: gdb.Database, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(QueryTimeout, match="timeout"):
         db.execute(text)
     assert db.execute("RETURN 1", timeout=60).scalar() == 1
+
+
+GROWING = {
+    "a string that + makes": "reduce(s = 'x', i IN range(1, 40) | s + s)",
+    "a string that || makes": "reduce(s = 'x', i IN range(1, 40) | s || s)",
+    "replace()": "reduce(s = 'x', i IN range(1, 40) | replace(s, 'x', 'xxxx'))",
+    "a list that + makes": "reduce(s = [1], i IN range(1, 40) | s + s)",
+    "a list that || makes": "reduce(s = [1], i IN range(1, 40) | s || s)",
+    "split()": "split(reduce(s = 'x', i IN range(1, 18) | s + s), '')",
+}
+
+
+@pytest.mark.parametrize("what", GROWING)
+def test_the_size_of_a_value(db: gdb.Database, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    expression = GROWING[what]
+    made = re.escape(what) + r" would take .* at most 1,000,000\..*MAX_VALUE_BYTES"
+    for text in (
+        f"RETURN size({expression})",
+        f"MATCH (n:N) WHERE n.x < 3 RETURN n.x + size({expression})",
+        f"MATCH (n:N) WHERE n.x < 3 SET n.y = {expression}",
+    ):
+        with monkeypatch.context() as patch:
+            patch.setattr(limits, "MAX_VALUE_BYTES", 1_000_000)
+            with pytest.raises(LimitExceeded, match=made):
+                db.execute(text)
+        with gdb.connect(limits={"MAX_VALUE_BYTES": 1_000_000}) as other:
+            other.execute("UNWIND range(1, 5) AS x CREATE (:N {x: x})")
+            with pytest.raises(LimitExceeded, match=made):
+                other.execute(text)
+
+
+def test_a_value_that_grows_is_refused_before_it_takes_seconds(db: gdb.Database) -> None:
+    with pytest.raises(LimitExceeded, match="268,435,456"):
+        db.execute("RETURN size(reduce(s = 'x', i IN range(1, 40) | s + s))", timeout=60)
+
+
+LISTS = "reduce(s = [1], i IN range(1, 60) | [s, s])"
+MAPS = "reduce(s = {a: 1}, i IN range(1, 60) | {a: s, b: s})"
+HUGE = {
+    "the result": f"RETURN {LISTS}",
+    "a map of the result": f"RETURN {MAPS}",
+    "=": f"RETURN {LISTS} = {LISTS}",
+    "= of maps": f"RETURN {MAPS} = {MAPS}",
+    "<": f"RETURN {LISTS} < {LISTS}",
+    "IN": f"RETURN {LISTS} IN [1, {LISTS}]",
+    "DISTINCT": f"UNWIND [1, 2] AS x WITH {LISTS} AS y RETURN count(DISTINCT y)",
+    "DISTINCT maps": f"UNWIND [1, 2] AS x WITH {MAPS} AS y RETURN count(DISTINCT y)",
+    "ORDER BY": f"UNWIND [1, 2] AS x WITH x, {LISTS} AS y ORDER BY y RETURN x",
+    "ORDER BY maps": f"UNWIND [1, 2] AS x WITH x, {MAPS} AS y ORDER BY y RETURN x",
+    "max()": f"RETURN size(max({LISTS}))",
+    "valueType()": f"RETURN valueType({LISTS})",
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_lists_that_hold_one_another_twice(db: gdb.Database, name: str) -> None:
+    """60 lists of two items, which no walk over all items ends with."""
+    with pytest.raises(QueryTimeout):
+        db.execute(HUGE[name], timeout=0.2)
+
+
+@pytest.mark.parametrize("name", ["the result", "a map of the result", "DISTINCT", "ORDER BY maps"])
+def test_their_copies_count(db: gdb.Database, name: str) -> None:
+    with pytest.raises(OutOfBudget):
+        db.execute(HUGE[name], memory="64MiB", timeout=60)
 
 
 # ---- what a query has to wait for ---------------------------------------------------------------

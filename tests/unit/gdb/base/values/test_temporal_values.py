@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import re
+import typing
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import gdb
 from gdb.base.values.duration import DAY, Duration
 from gdb.base.values.problems import ValueProblem
 from gdb.base.values.temporal import (
@@ -146,3 +150,42 @@ def test_what_is_out_of_range_is_refused(make: object) -> None:
     with pytest.raises(ValueProblem) as refused:
         make()
     assert refused.value.kind == "arithmetic"
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "error", "text"),
+    [
+        (Date, [10**12], gdb.ArithmeticProblem, "years -999999999 to 999999999"),
+        (LocalDateTime, [-(10**12)], gdb.ArithmeticProblem, "years"),
+        (DateTime, [10**30], gdb.ArithmeticProblem, "years"),
+        (DateTime, [0, DAY], gdb.ArithmeticProblem, "between 00:00 and 24:00"),
+        (LocalTime, [-1], gdb.ArithmeticProblem, "between 00:00 and 24:00"),
+        (Time, [DAY], gdb.ArithmeticProblem, "between 00:00 and 24:00"),
+        (Time, [0, 10**9], gdb.ArgumentProblem, "over 18 hours"),
+        (DateTime, [0, 0, -(10**9)], gdb.ArgumentProblem, "over 18 hours"),
+        (Duration, [10**30], gdb.ArithmeticProblem, "64 bits"),
+        (Duration, [0, 0, 0, 10**40], gdb.ArithmeticProblem, "64 bits"),
+        (Date, ["2024-01-01"], gdb.TypeProblem, "an integer of days, not '2024-01-01'"),
+        (Date, [True], gdb.TypeProblem, "an integer of days, not True"),
+        (Duration, [0, 0, 1.5], gdb.TypeProblem, "an integer of seconds, not 1.5"),
+        (LocalTime, [None], gdb.TypeProblem, "an integer of nanoseconds, not None"),
+        (DateTime, [0, 0, 0, 5], gdb.TypeProblem, "the name of a zone, not 5"),
+    ],
+)
+def test_errors_of_the_library(kind, fields, error, text):
+    with pytest.raises(error, match=re.escape(text)) as caught:
+        kind(*fields)
+    assert isinstance(caught.value, gdb.GdbError)
+    assert isinstance(caught.value, ValueProblem)  # an operation of a query names the place
+
+
+def test_integers_of_numpy_are_integers():
+    fields: list[typing.Any] = [np.int32(1), np.int64(2), np.int16(3)]
+    made = DateTime(*fields)
+    assert made == DateTime(1, 2, 3)
+    assert {type(one) for one in (made.days, made.nanoseconds, made.offset)} == {int}
+
+
+def test_a_zone_that_there_is_not():
+    with gdb.connect() as db, pytest.raises(gdb.TypeProblem, match="no time zone 'Nowhere/x'"):
+        db.execute("RETURN $t", {"t": DateTime(0, 0, 0, "Nowhere/x")})
