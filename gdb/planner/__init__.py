@@ -26,7 +26,13 @@ from gdb.planner.distinct import (
     with_twins_bound,
 )
 from gdb.planner.optional import with_optional
-from gdb.planner.order import components, independent_last, matching_order, written_order
+from gdb.planner.order import (
+    components,
+    independent_last,
+    matching_order,
+    spine_order,
+    written_order,
+)
 from gdb.planner.phases import build
 from gdb.planner.problem import Problem, conditions_of, problem_of
 from gdb.planner.resolved_graph import PlannerSource, Resolved, resolve
@@ -183,9 +189,11 @@ def plan(
     whole = None
     forests = tails and not too_many and not graph.mode.distinct
     if forests and not _WITHOUT_FORESTS & switched_off and is_forest(query, held):
-        free = found
-        if broken.restrictions:  # which would join vertices that no edge does
-            free = arrange(Problem(query, frozenset()), order, Symmetry(), 0)
+        free, spine = found, spine_order(query, parts, order)
+        if (
+            broken.restrictions or spine != order
+        ):  # restrictions would join vertices that no edge does
+            free = arrange(Problem(query, frozenset()), spine, Symmetry(), 0)
         whole = forest(free, source)
         if whole is not None and (whole.notes.steps or 0.0) <= SURE_FOREST:
             return whole

@@ -77,6 +77,19 @@ def _next(query: Resolved, left: set[int], bound: set[int]) -> int:
     )
 
 
+def spine_order(query: Resolved, parts: Decomposition, order: tuple[int, ...]) -> tuple[int, ...]:
+    """An order of a tree that begins at an end of what is left of it without its leaves, or at a leaf there: from there
+    to the other end it may be counted without a loop. That is the given one, where it does.
+
+    before: a - b - c - d - e in the order c, b, d, a, e    after: b, c, d, a, e
+    """
+    inner = {v for v in order if len(query.neighbours(v)) > 1}
+    ends = {v for v in inner if len(query.neighbours(v) & inner) < 2}
+    if order[0] in ends or query.neighbours(order[0]) <= ends:
+        return order
+    return matching_order(query, parts, min(ends, key=lambda v: (query.present(v), v)))
+
+
 def order_behind(query: Resolved, bound: tuple[int, ...]) -> tuple[int, ...]:
     """All query vertices, first those that are bound already, in their order."""
     order, left = [*bound], set(range(len(query.candidates))) - {*bound}

@@ -74,13 +74,13 @@ def narrower(snapshot: Snapshot, look: Callable[[], object]) -> Kinds:
     for number, group in enumerate(snapshot.groups):
         for key, kind in group.keys.items():
             look()
-            seen = _Seen(kind)
+            seen = _Values(kind)
             if (column := snapshot.vertex_column(number, key)) is not None:
                 seen.add(column)
             if seen.kind != kind:
                 nodes[number, key] = seen.kind
     for edge_type in snapshot.edge_types:
-        properties = {key: _Seen(kind) for key, kind in edge_type.keys.items()}
+        properties = {key: _Values(kind) for key, kind in edge_type.keys.items()}
         left = set(properties)
         for piece in snapshot.edge_pieces(edge_type.name, PIECE) if edge_type.edge_count else ():
             look()
@@ -95,7 +95,7 @@ def narrower(snapshot: Snapshot, look: Callable[[], object]) -> Kinds:
     return Kinds(nodes, edges)
 
 
-class _Seen:
+class _Values:
     """The kind of the values of a property, which come part by part. settled : further ones do not change it."""
 
     def __init__(self, kind: Kind) -> None:

@@ -162,3 +162,24 @@ def test_edges_that_point_backward_are_refused() -> None:
     back = QueryEdge(0, 1, ("R",), Direction.IN)
     with pytest.raises(InternalError, match="points backward"):
         planner.plan(QueryGraph((QueryVertex(), QueryVertex()), (back,)), graph, counting=True)
+
+
+@pytest.mark.parametrize("rare", range(6))
+def test_wherever_few_vertices_are_it_is_counted_from_an_end(rare: int) -> None:
+    """A chain, and one with leaves, where few vertices may be the k-th: an order that begins there is for loops."""
+    draw = random.Random(rare)
+    types = [f"T{k}" for k in range(6)]
+    pairs = draw.sample(list(itertools.permutations(range(60), 2)), 900)
+    edges = [(name, a, b) for name in types for a, b in pairs]
+    kept = [edge for edge in edges if edge[0] != types[rare] or draw.random() < 0.02]
+    graph = SmallGraph([()] * 60, kept)
+    for ends in ([(k, k + 1) for k in range(6)], [(0, 1), (1, 2), (2, 3), (1, 4), (2, 5), (3, 6)]):
+        steps = tuple(
+            QueryEdge(a, b, (name,), Direction.OUT)
+            for name, (a, b) in zip(types, ends, strict=True)
+        )
+        query = QueryGraph((QueryVertex(),) * 7, steps, REPEATABLE_ELEMENTS)
+        plan = planner.plan(query, graph, counting=True)
+        assert plan.without_loops
+        other = planner.plan(query, graph, counting=True, switched_off=OFF)
+        assert run.count(plan, graph, Options("cpu")) == run.count(other, graph, Options("cpu"))

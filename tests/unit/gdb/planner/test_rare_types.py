@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import pytest
 
@@ -16,7 +17,7 @@ from tests.support.small_graph import SmallGraph
 N = 400
 
 
-def graph(rare: int, labels: list[tuple[str, ...]] | None = None) -> SmallGraph:
+def graph(rare: int, labels: Sequence[tuple[str, ...]] | None = None) -> SmallGraph:
     draw = random.Random(3)
     edges = [("COMMON", draw.randrange(N), draw.randrange(N)) for _ in range(5 * N)]
     edges += [("RARE", draw.randrange(N), draw.randrange(N)) for _ in range(rare)]
@@ -37,7 +38,7 @@ def test_the_number_of_relationships_is_the_estimate(rare: int) -> None:
 
 @pytest.mark.parametrize("rare", [1, 10, 100])
 def test_an_order_begins_where_few_vertices_have_a_relationship(rare: int) -> None:
-    """Of a chain the rare relationship's source, however the estimate is asked for."""
+    """Of a chain the rare relationship's source, whatever order is estimated."""
     source = graph(rare)
     plan = planner.plan(chain("COMMON", "COMMON", "RARE"), source, counting=False)
     assert plan.order[0] == 2
