@@ -21,7 +21,7 @@ from gdb.base.once import PerProcess
 from gdb.errors import DeviceError
 from gdb.records import dataclass
 
-from . import device
+from . import device, locked_pages
 from .arenas import MOST_KEPT as MOST_KEPT
 from .arenas import Arenas as Arenas
 from .device import free_bytes
@@ -213,10 +213,8 @@ class Block:
     __slots__ = ("_memory", "address", "size")
 
     def __init__(self, size: int) -> None:
-        from cupy.cuda import PinnedMemory, PinnedMemoryPointer, runtime
-
-        self._memory = PinnedMemoryPointer(PinnedMemory(size, runtime.hostAllocPortable), 0)
-        self.address, self.size = int(self._memory.ptr), size
+        self._memory, self.address = locked_pages.locked(size)
+        self.size = size
 
     def array(
         self, shape: tuple[int, ...], dtype: type[Scalar], offset: int = 0

@@ -18,6 +18,7 @@ from gdb.errors import OutOfBudget, QueryError
 from gdb.executor.gpu import (
     device,
     launch,
+    locked_pages,
     memory,
     parts,
     pinned,
@@ -226,6 +227,23 @@ def test_own_arrays_in_page_locked_memory(monkeypatch: pytest.MonkeyPatch) -> No
     prepared = staged(pattern("clique", SUBGRAPHS), hub_graph(3), True)
     found, expected = count_both(prepared)
     assert found == expected
+
+
+def test_pages_of_our_own_that_the_driver_locks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels read and write them, arrays go through them, and they are unlocked with the last copy."""
+    monkeypatch.setattr(locked_pages, "LEAST", 1)
+    monkeypatch.setattr(residency, "MOST", 0)
+    monkeypatch.setattr(memory, "LOCKED", memory.LockedBlocks())
+    pinned.CACHE.forget()
+    test_own_arrays_in_page_locked_memory(monkeypatch)
+    test_large_arrays_arrive_whole(monkeypatch)
+    for mode in (DIFFERENT_NODES, SUBGRAPHS):
+        prepared = staged(pattern("square", mode), hub_graph(4, multi=False), True)
+        found, expected = count_both(prepared)
+        assert found == expected
+    prepared = staged(pattern("wedge", DIFFERENT_NODES), hub_graph(4), False)
+    rows = rows_on_gpu(prepared, Watch(None, None, None), Budget(), 33)
+    assert bag(rows) == bag(rows_on_cpu(prepared, Watch(None, None, None), Budget(), 1, 1 << 16))
 
 
 def test_a_whole_graph_takes_the_plain_kernel() -> None:
