@@ -40,7 +40,7 @@ OFFSETS_SHARE = (
 )
 FAR = 1 << 30  # bytes of warps' buffers in page-locked memory, where not one has room on the device
 WINDOWS = 256  # places at which the resident rows may begin that are compared
-LINE = 120  # neighbours that the link brings in the time that it takes for one row to be read in place, however short
+LINE = 64  # neighbours that a visit of a row reads in the time that it takes to come to it
 
 
 class NoRoom(OutOfBudget, DeviceError):
@@ -132,12 +132,11 @@ def extent_bytes(view: Adjacency, extent: Extent, *, split: bool) -> int:
     return size + 8 * offsets if extent.rows or extent.all_offsets else 0
 
 
-def extent(view: Adjacency, room: int, visits: F64 | None, *, split: bool) -> Extent:
+def extent(view: Adjacency, room: int, value: F64 | None, *, split: bool) -> Extent:
     """The rows of a view that are worth most of all that follow one another and take at most `room` bytes of device
-    memory. The offsets of all rows are worth more than rows: each spares a read of every row that is not there. The
-    link brings so many rows and so many neighbours in a time: what it is busy with for longer is to be least.
+    memory. The offsets of all rows are worth more than rows: each spares a read of every row that is not there.
 
-    visits : how often each row is read, f64[rows]; None: the first rows are worth most.
+    value : what each row saves if it is resident, f64[rows]; None: the first rows save most.
     """
     all_offsets = 8 * (view.rows + 1) <= room // OFFSETS_SHARE
     each = 8 * (split + (not all_offsets))
@@ -146,18 +145,14 @@ def extent(view: Adjacency, room: int, visits: F64 | None, *, split: bool) -> Ex
         return Extent(0, 0, 0, 0, all_offsets)
     sizes = each * np.arange(view.rows + 1, dtype=np.int64) + 4 * view.offsets
     firsts = np.zeros(1, np.int64)
-    if visits is not None:
+    if value is not None:
         marks = np.linspace(0, int(sizes[-1]), WINDOWS)
         firsts = np.unique(np.searchsorted(sizes, marks).clip(0, view.rows - 1))
     lasts = np.searchsorted(sizes, sizes[firsts] + left, side="right") - 1
     best = 0
-    if visits is not None:
-        left_over = [
-            total[-1] - (total[lasts] - total[firsts])
-            for each in (visits * LINE, visits * np.diff(view.offsets))
-            for total in (np.concatenate([[0.0], np.cumsum(each)]),)
-        ]
-        best = int(np.argmin(np.maximum(*left_over)))
+    if value is not None:
+        total = np.concatenate([[0.0], np.cumsum(value)])
+        best = int(np.argmax(total[lasts] - total[firsts]))
     first, last = int(firsts[best]), int(lasts[best])
     return Extent(first, last, int(view.offsets[first]), int(view.offsets[last]), all_offsets)
 
@@ -230,10 +225,8 @@ def split_views(prepared: Prepared, room: int) -> Split:
     for view, often in zip(views, visits, strict=True):
         if id(view) not in found:
             share = room * view_bytes(view, split=splits) // max(every, 1)
-            every_visit: F64 | None = None
-            if often and not lower:
-                every_visit = sum(often.values(), np.zeros(view.rows))
-            found[id(view)] = extent(view, share, every_visit, split=splits)
+            value = None if lower else _value(view, often)
+            found[id(view)] = extent(view, share, value, split=splits)
     distinct = {id(view): view for view in views}
     resident = sum(extent_bytes(distinct[k], e, split=splits) for k, e in found.items())
     if len(distinct) == 1 and not eids and prepared.nest.counting:
@@ -378,6 +371,14 @@ def _windows(view: Adjacency, room: int, *, split: bool, all_offsets: bool) -> l
 
 def _size(views: tuple[Adjacency, ...], *, split: bool) -> int:
     return sum(view_bytes(v, split=split) for v in {id(v): v for v in views}.values())
+
+
+def _value(view: Adjacency, visits: dict[int, F64]) -> F64 | None:
+    """About how much each row of a view saves if it is resident, f64[rows]: its visits, times what one costs."""
+    if not visits:
+        return None
+    value: F64 = sum(visits.values(), np.zeros(view.rows))
+    return value * (1 + np.diff(view.offsets) / LINE)
 
 
 def read_in_place(prepared: Prepared, found: Split) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from gdb.base.usage import Usage
 from gdb.errors import OutOfBudget, QueryError, TypeProblem
 from gdb.executor.cpu import launch
 from gdb.executor.gpu import memory, orientation, residency, unit_passes
-from gdb.executor.gpu.residency import F64, Room
+from gdb.executor.gpu.residency import Room
 from gdb.executor.nest import visits
 from gdb.executor.nest.nest import VertexLevel
 from gdb.executor.nest.prepare import Prepared, prepare
@@ -38,21 +38,10 @@ def prepared(*types: str) -> Prepared:
 
 
 @pytest.mark.parametrize("split", [False, True])
-@pytest.mark.parametrize("line", [None, 120, 2])
-def test_an_extent_fits_and_is_worth_most(
-    split: bool, line: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """line : of how many neighbours a row takes as long as to come to it; None: nothing is known of visits."""
-    monkeypatch.setattr(residency, "LINE", line)
+@pytest.mark.parametrize("valued", [False, True])
+def test_an_extent_fits_and_is_worth_most(split: bool, valued: bool) -> None:
     view = prepared("U").views[0]
-    value = None if line is None else np.random.default_rng(3).random(view.rows)
-
-    def left_over(visits: F64, first: int, last: int) -> float:
-        rest = visits.copy()
-        rest[first:last] = 0
-        assert line is not None
-        return max(line * rest.sum(), (rest * np.diff(view.offsets)).sum())
-
+    value = np.random.default_rng(3).random(view.rows) if valued else None
     for room in range(residency.view_bytes(view, split=split) + 50):
         found = residency.extent(view, room, value, split=split)
         assert found.start == view.offsets[found.first]
@@ -65,13 +54,13 @@ def test_an_extent_fits_and_is_worth_most(
             longer = replace(longer, end=int(view.offsets[found.last + 1]))
             assert residency.extent_bytes(view, longer, split=split) > room
         if value is not None:
-            best = left_over(value, found.first, found.last)
+            best = value[found.first : found.last].sum()
             for first in range(view.rows):
                 ends = view.offsets[first:] - view.offsets[first]
                 each = 8 * split + 8 * (not found.all_offsets)
                 own = 8 * (view.rows + 1) if found.all_offsets else 8
                 n = int((own + 4 * ends + each * np.arange(len(ends)) <= room).sum()) - 1
-                assert n <= 0 or left_over(value, first, first + n) >= best - 1e-9
+                assert n <= 0 or value[first : first + n].sum() <= best + 1e-9
     assert (found.first, found.last) == (0, view.rows)
 
 
