@@ -8,6 +8,7 @@ more of it than the card has can hang the GPU.
 from __future__ import annotations
 
 import itertools
+import sys
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -301,6 +302,7 @@ class Residents:
 
     def __init__(self) -> None:
         self._copies: dict[_Key, _Resident] = {}
+        self._ending = sys.is_finalizing  # then modules are gone before the arrays of some others
         self._turn = 0
         self._lock = waiting.Lock()  # a collection inside may call `_drop`
         forks.watch(self)
@@ -373,7 +375,8 @@ class Residents:
             if known is not None and known.source() is None:
                 del self._copies[key]
         del known
-        device.PRESENCE.trim(key[0])
+        if not self._ending():
+            device.PRESENCE.trim(key[0])
 
 
 class Kept:
