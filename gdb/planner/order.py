@@ -28,18 +28,39 @@ def matching_order(
         if start is not None:
             order += _from(query, start, component, stages)
             continue
+        own: list[int] = []
         for stage in stages:
             left = set(stage & component) - bound
             if left and not bound:
-                order.append(min(left, key=lambda v: (firsts[v], v)))
-                bound.add(order[-1])
-                left.discard(order[-1])
+                own.append(min(left, key=lambda v: (firsts[v], v)))
+                bound.add(own[-1])
+                left.discard(own[-1])
             while left:
                 chosen = _next(query, left, bound)
-                order.append(chosen)
+                own.append(chosen)
                 bound.add(chosen)
                 left.discard(chosen)
+        order += _from_few(query, own, component, stages)
     return tuple(order)
+
+
+FEWER = 2  # times: as much fewer vertices, and partial embeddings, are worth another beginning
+
+
+def _from_few(
+    query: Resolved, own: list[int], component: frozenset[int], stages: tuple[frozenset[int], ...]
+) -> list[int]:
+    """An order of the component that begins at a vertex that may be far fewer data vertices, where far fewer partial
+    embeddings are expected then; else its own."""
+    first, found = query.present(own[0]), own
+    few = [v for v in component if FEWER * query.present(v) <= first]
+    least = sum(cost.estimates(query, tuple(own))) / FEWER if few else 0.0
+    for v in few:
+        other = _from(query, v, component, stages)
+        expected = sum(cost.estimates(query, tuple(other)))
+        if expected < least:
+            least, found = expected, other
+    return found
 
 
 SELECTIVE = 64  # so few candidates: lists that were found by id, not by a scan

@@ -35,9 +35,11 @@ def filled(path: Path) -> Path:
 
 # ---- stores -----------------------------------------------------------------------------------------
 
-# Runs the work once with all rights, in memory, so that all that it imports is there.
+# Runs the work once with all rights, in memory, so that all that it imports is there; and imports what a query does that
+# takes long over rows, to go on over columns.
 AS_OTHER = """
 import os, sys
+import duckdb, sqlglot
 import gdb
 from gdb.errors import GdbError
 from tests.hostile.users import drop

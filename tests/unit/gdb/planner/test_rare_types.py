@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
+import numpy as np
 import pytest
 
 from gdb import planner
@@ -57,3 +58,15 @@ def test_fewer_candidates_than_lists() -> None:
         QueryGraph((first, *query.vertices[1:]), query.edges, query.mode), graph(1, labels)
     )
     assert resolved.present(0) == 3
+
+
+def test_an_order_begins_where_few_vertices_are_allowed() -> None:
+    """More than a handful of them, at a leaf of a star, whose centre may be any vertex."""
+    source = graph(400)
+    few = QueryVertex(allowed=np.arange(0, N, 5, dtype=np.uint32))
+    steps = tuple(QueryEdge(0, k, ("COMMON",), Direction.OUT) for k in (1, 2, 3))
+    star = QueryGraph((QueryVertex(), QueryVertex(), few, QueryVertex()), steps, DIFFERENT_NODES)
+    assert planner.plan(star, source, counting=False).order[:2] == (2, 0)
+    half = QueryVertex(allowed=np.arange(0, N - 5, dtype=np.uint32))
+    star = QueryGraph((QueryVertex(), QueryVertex(), half, QueryVertex()), steps, DIFFERENT_NODES)
+    assert planner.plan(star, source, counting=False).order[0] == 0
