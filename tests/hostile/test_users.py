@@ -35,8 +35,8 @@ def filled(path: Path) -> Path:
 
 # ---- stores -----------------------------------------------------------------------------------------
 
-# Runs the work once with all rights, in memory, so that all that it imports is there; and imports what a query does that
-# takes long over rows, to go on over columns.
+# Runs the work once with all rights, in memory, so that all that it imports is there; and imports what a query does
+# that takes long over rows, to go on over columns.
 AS_OTHER = """
 import os, sys
 import duckdb, sqlglot

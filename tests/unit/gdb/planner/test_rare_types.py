@@ -62,11 +62,13 @@ def test_fewer_candidates_than_lists() -> None:
 
 def test_an_order_begins_where_few_vertices_are_allowed() -> None:
     """More than a handful of them, at a leaf of a star, whose centre may be any vertex."""
-    source = graph(400)
-    few = QueryVertex(allowed=np.arange(0, N, 5, dtype=np.uint32))
-    steps = tuple(QueryEdge(0, k, ("COMMON",), Direction.OUT) for k in (1, 2, 3))
+    draw = random.Random(2)
+    pairs = [(draw.randrange(4 * N), draw.randrange(4 * N)) for _ in range(2 * N)]
+    source = SmallGraph([()] * 4 * N, [("RARE", a, b) for a, b in pairs])
+    few = QueryVertex(allowed=np.arange(0, 4 * N, 20, dtype=np.uint32))
+    steps = tuple(QueryEdge(0, k, ("RARE",), Direction.OUT) for k in (1, 2, 3))
     star = QueryGraph((QueryVertex(), QueryVertex(), few, QueryVertex()), steps, DIFFERENT_NODES)
     assert planner.plan(star, source, counting=False).order[:2] == (2, 0)
-    half = QueryVertex(allowed=np.arange(0, N - 5, dtype=np.uint32))
+    half = QueryVertex(allowed=np.arange(0, 4 * N - 5, dtype=np.uint32))
     star = QueryGraph((QueryVertex(), QueryVertex(), half, QueryVertex()), steps, DIFFERENT_NODES)
     assert planner.plan(star, source, counting=False).order[0] == 0
