@@ -22,7 +22,6 @@ from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, T
 from gdb.errors import NotSupported
 from gdb.language.name_text import value_text
 from gdb.records import dataclass
-from gdb.storage.columns.temporal import text_of
 from gdb.storage.copies.formulas import guarded
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -237,7 +236,7 @@ def as_json(value: object) -> Json:
         case Mapping():
             return _object(value)
         case date() | time() | timedelta():
-            return text_of(value)
+            return literal(value)
         case _:
             return str(value)
 

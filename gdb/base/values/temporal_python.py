@@ -97,6 +97,17 @@ def to_python(value: Value) -> object:
             return value
 
 
+def moment_text(value: python.date | python.time | python.timedelta) -> str:
+    """What toString() makes of a temporal value of Python.
+
+    Examples
+    --------
+    >>> moment_text(python.timedelta(hours=-25)), moment_text(python.time(10, tzinfo=python.UTC))
+    ('PT-25H', '10:00Z')
+    """
+    return str(from_python(value))
+
+
 def _name(name: object) -> str:
     if isinstance(name, str):
         return name

@@ -72,6 +72,26 @@ def test_one_file(db: gdb.Database, tmp_path: Path, name: str) -> None:
     assert rows_in(tmp_path / name) == db.execute(query).fetchall()
 
 
+DURATIONS = """UNWIND ['PT24H', 'PT-25H', 'PT0.000001S'] AS t WITH duration(t) AS d
+    RETURN toString(d) AS s, d, [d] AS l, {a: d, b: [d]} AS m"""
+
+
+def test_durations_in_csv_are_the_texts_of_to_string(db: gdb.Database, tmp_path: Path) -> None:
+    db.execute(f"COPY ({DURATIONS}) TO '{tmp_path}/o.csv'")
+    lines = (tmp_path / "o.csv").read_text().splitlines()
+    assert lines[1:] == [
+        f"{t},{t},[{t}],\"{{'a': {t}, 'b': [{t}]}}\"" for t in ("PT24H", "PT-25H", "PT0.000001S")
+    ]
+
+
+def test_durations_in_parquet_are_durations_for_readers_of_arrow(
+    db: gdb.Database, tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    db.execute(f"COPY ({DURATIONS}) TO '{tmp_path}/o.parquet'")
+    assert parquet.read_table(tmp_path / "o.parquet").to_pylist() == db.execute(DURATIONS).dicts()
+
+
 def test_nodes_relationships_and_lists(db: gdb.Database, tmp_path: Path) -> None:
     db.execute(
         f"COPY (MATCH (a {{x: 7}})-[r]->(b) RETURN a, r, [1, 2] AS l) TO '{tmp_path}/o.parquet'"

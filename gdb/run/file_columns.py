@@ -1,0 +1,79 @@
+"""Durations in the files that COPY (query) TO writes. DuckDB holds them as intervals: its CSV writes 24:00:00 where the
+language has PT24H, and its Parquet has neither microseconds nor negative ones.
+
+In CSV they are the texts of toString(). In Parquet they are INT64 microseconds, which the Arrow schema in the file
+declares as durations, as in the files of `Database.export`.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import TYPE_CHECKING, Literal, TypeAlias, cast
+
+from gdb.base import sql
+from gdb.storage.columns.temporal import written_sql
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from duckdb.sqltypes import DuckDBPyType
+
+    from gdb.base.sql import Part
+    from gdb.executor.relational.arrow import Array
+
+Format: TypeAlias = Literal["parquet", "csv"]
+
+
+def has_durations(type_: DuckDBPyType) -> bool:
+    """Whether values of a type are durations, or hold some."""
+    return "INTERVAL" in str(type_)  # a field of that name costs a copy of the struct
+
+
+def as_written(value: Part, type_: DuckDBPyType, format_: Format, depth: int = 0) -> sql.exp.Expr:
+    """A value as the file has it. depth : of lists around it."""
+    if not has_durations(type_):
+        return sql.part_of(value)
+    match type_.id:
+        case "interval":
+            length = sql.call("epoch_us", value)
+            return written_sql(length, "duration") if format_ == "csv" else length
+        case "list":
+            ((_, of),) = _parts(type_)
+            item = f"item{depth}"
+            body = as_written(item, of, format_, depth + 1)
+            return sql.call("list_transform", value, sql.over_items(item, body))
+        case "struct":
+            fields = [
+                sql.exp.PropertyEQ(
+                    this=sql.exp.Identifier(this=name, quoted=True),
+                    expression=as_written(
+                        sql.call("struct_extract", value, sql.value_of(name)), of, format_, depth
+                    ),
+                )
+                for name, of in _parts(type_)
+            ]
+            made = sql.exp.Struct(expressions=fields)
+            return sql.chosen((sql.is_there(value), made))
+        case _:
+            return sql.part_of(value)
+
+
+def _parts(type_: DuckDBPyType) -> list[tuple[str, DuckDBPyType]]:
+    """The fields of a struct, or what the items of a list are."""
+    return cast("list[tuple[str, DuckDBPyType]]", type_.children)
+
+
+def arrow_schema(batch: Array, types: Sequence[DuckDBPyType]) -> dict[str, sql.Value]:
+    """Options of COPY that write the Arrow schema of a batch into a Parquet file; none without durations."""
+    if not any(map(has_durations, types)):
+        return {}
+    from nanoarrow.ipc import StreamWriter  # here: only Parquet with durations needs it
+
+    from gdb.executor.relational.arrow import empty_chunk
+
+    out = io.BytesIO()
+    with StreamWriter.from_writable(out) as writer:
+        writer.write_stream(empty_chunk(batch))
+    encoded = base64.b64encode(out.getvalue()).decode()
+    return {"KV_METADATA": {"ARROW:schema": encoded}}
