@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from gdb.answer.rows import ColumnAnswer, rows_of, tuples_of
+from gdb.answer.rows import LineAnswer, rows_of, tuples_of
 from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
@@ -37,7 +37,7 @@ SHOWN = 10
 class Result:
     """The answer of one query: its rows, which are tuples with names (`Row`), or as a whole as Arrow.
 
-    Shown, by `print` or in a notebook, it is a table of its first rows.
+    Shown, by `print` or in a notebook, it is a table of its first rows; a plan (EXPLAIN, PROFILE) is shown whole.
 
     Iterating starts from the first row every time; `fetchone`, `fetchmany` and `fetchall` go on from where
     the one before stopped. A Result stays readable after its database is closed. One Result is not for
@@ -71,7 +71,7 @@ class Result:
 
         text = arrow.column_array(column_of(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
-        return cls(ColumnAnswer(TailResult((Output(column),), table), None), summary=summary)
+        return cls(LineAnswer(TailResult((Output(column),), table), None), summary=summary)
 
     @property
     def answer(self) -> Answer:
@@ -181,7 +181,7 @@ class Result:
         return [*islice(rows_of(self._answer, count), count)]
 
     def __repr__(self) -> str:
-        """The first rows as a table, with the types of their values, and how many there are."""
+        """The first rows as a table, with the types of their values, and how many there are; a plan as its lines."""
         from gdb.answer.table import table_text  # here: only a shell or a notebook prints
 
         return table_text(self)
