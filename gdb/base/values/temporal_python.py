@@ -61,7 +61,7 @@ def from_python(value: object) -> Value:
             return value
         case _:
             raise ValueProblem(
-                "type", f"The language has no value for a {type(value).__name__} of Python."
+                "type", f"The language has no value for the Python type {type(value).__name__}."
             )
 
 
