@@ -123,7 +123,7 @@ class Extreme:
 
 
 class Sum:
-    """sum: of integers an integer, 0 of nothing, with a float a float; of durations a duration. name : in its errors."""
+    """sum: of integers an integer, 0 of nothing, with a float a float; of durations a duration. name : for errors."""
 
     def __init__(self, name: str = "sum()") -> None:
         self._name = name
