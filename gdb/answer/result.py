@@ -96,7 +96,13 @@ class Result:
         return next(self._cursor, None)
 
     def fetchmany(self, size: int = 1000) -> list[Row]:
-        """The next `size` rows, fewer at the end."""
+        """The next `size` rows, fewer at the end.
+
+        Raises
+        ------
+        TypeProblem : `size` is no integer from 0.
+        """
+        _check_count("size", size)
         rows: list[Row] = []
         while len(rows) < size and (row := self.fetchone()) is not None:
             rows.append(row)
@@ -177,7 +183,13 @@ class Result:
     # ---- what is shown -----------------------------------------------------------------------------
 
     def head(self, count: int = SHOWN) -> list[Row]:
-        """The first rows; it makes no others."""
+        """The first rows; it makes no others.
+
+        Raises
+        ------
+        TypeProblem : `count` is no integer from 0.
+        """
+        _check_count("count", count)
         return [*islice(rows_of(self._answer, count), count)]
 
     def __repr__(self) -> str:
@@ -309,6 +321,12 @@ def batch_size(size: int) -> int:
     if type(size) is not int or size < 1:
         raise TypeProblem(f"size= takes a positive integer, not {size!r}.")
     return size
+
+
+def _check_count(name: str, count: int) -> None:
+    """Refuse what is no number of rows. name : of the argument."""
+    if type(count) is not int or count < 0:
+        raise TypeProblem(f"{name}= takes an integer from 0, not {count!r}.")
 
 
 def _checked(value: object, kind: type[T], column: str) -> T:

@@ -6,6 +6,7 @@ import html
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -308,6 +309,16 @@ def test_pandas_keeps_integers_beside_nulls(snapshot: Snapshot) -> None:
     assert list(frame.columns) == ["n", "n.age"]
     assert isinstance(frame["n"][0], Node)
     assert isinstance(frame, pandas.DataFrame)
+
+
+@pytest.mark.parametrize("count", [-1, True, 1.0, "2"])
+def test_a_number_of_rows_is_an_integer_from_0(snapshot: Snapshot, count: Any) -> None:
+    result = all_nodes(snapshot)
+    for few in (result.head, result.fetchmany):
+        with pytest.raises(TypeProblem, match="takes an integer from 0"):
+            few(count)
+        assert few(0) == []
+    assert len(result.fetchall()) == 5
 
 
 def test_lines_become_rows() -> None:

@@ -227,7 +227,10 @@ BAD_GRAPHS: list[tuple[Callable[[Any], object], str]] = [
         lambda g: g.add_edge("a", "b", x=object()),
         "edge ('a', 'b'): attribute 'x' has the Python type object",
     ),
-    (lambda g: g.add_edge("a", "b", type=7), "edge ('a', 'b'): attribute 'type' has the Python type int"),
+    (
+        lambda g: g.add_edge("a", "b", type=7),
+        "edge ('a', 'b'): attribute 'type' has the Python type int",
+    ),
 ]
 
 
