@@ -22,6 +22,7 @@ from gdb.executor import run as executor
 from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Call, ListLiteral, Parameter
 from gdb.records import dataclass, replace
+from gdb.run.column_kinds import kinds_of
 from gdb.run.options import half_of_memory
 from gdb.run.statements import Refusal, key_of
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.row_run import RowsAnswer
     from gdb.physical.rows.run_context import RowContext
-    from gdb.run.request import Clock, QueryRun
+    from gdb.run.request import QueryRun
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
@@ -335,10 +336,10 @@ def _tried(
             context.estimates = estimates(context, planned.plan, choice)
         if choice.bound is not None and choice.bound.expected is None:
             # a few rows, which the collector soon goes through
-            return _run(run.clock, planned, context, choice)
+            return _run(run, planned, context, choice)
         with garbage.rarely():
             try:
-                made = _run(run.clock, planned, context, choice)
+                made = _run(run, planned, context, choice)
                 if choice.bound is not None:
                     from gdb.physical.engine_loading import spend
 
@@ -352,7 +353,8 @@ def _tried(
         context.graph.release()
 
 
-def _run(clock: Clock, planned: Planned, context: RowContext, choice: Choice) -> _Operated:
+def _run(run: QueryRun, planned: Planned, context: RowContext, choice: Choice) -> _Operated:
+    clock = run.clock
     if choice.columns is not None:
         from gdb.physical.columns.chain_run import try_chain  # here: one of several ways
 
@@ -366,7 +368,8 @@ def _run(clock: Clock, planned: Planned, context: RowContext, choice: Choice) ->
     with context.allowance, not_too_deep():
         over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice))
         rows = clock.step("tail", lambda: user_rows(over_rows))
-    made = RowAnswer(over_rows.columns, rows, planned.refusal.kinds)
+    known = run.request, planned, context.graph.snapshot
+    made = RowAnswer(over_rows.columns, rows, kinds_of(*known, over_rows.columns, rows))
     return _Operated(made, context, choice, choice.why)
 
 

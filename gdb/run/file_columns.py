@@ -1,8 +1,9 @@
-"""Durations in the files that COPY (query) TO writes. DuckDB holds them as intervals: its CSV writes 24:00:00 where the
-language has PT24H, and its Parquet has neither microseconds nor negative ones.
+"""What DuckDB writes otherwise than COPY (query) TO is to write it: durations, and maps without keys in Parquet.
 
-In CSV they are the texts of toString(). In Parquet they are INT64 microseconds, which the Arrow schema in the file
-declares as durations, as in the files of `Database.export`.
+DuckDB holds durations as intervals: its CSV writes 24:00:00 where the language has PT24H, and its Parquet has neither
+microseconds nor negative ones. In CSV they are the texts of toString(). In Parquet they are INT64 microseconds, which
+the Arrow schema in the file declares as durations, as in the files of `Database.export`. Parquet has no struct without
+fields: there a column of maps without keys is one of texts, {}.
 """
 
 from __future__ import annotations
@@ -25,14 +26,23 @@ if TYPE_CHECKING:
 Format: TypeAlias = Literal["parquet", "csv"]
 
 
-def has_durations(type_: DuckDBPyType) -> bool:
-    """Whether values of a type are durations, or hold some."""
-    return "INTERVAL" in str(type_)  # a field of that name costs a copy of the struct
+def _holds(type_: DuckDBPyType, what: str) -> bool:
+    """Whether values of a type are of another one, or hold such. what : "interval", or "empty" for a struct without
+    fields."""
+    match type_.id:
+        case "list":
+            return _holds(_parts(type_)[0][1], what)
+        case "struct":
+            parts = _parts(type_)
+            return any(_holds(of, what) for _, of in parts) or (what == "empty" and not parts)
+        case other:
+            return other == what
 
 
 def as_written(value: Part, type_: DuckDBPyType, format_: Format, depth: int = 0) -> sql.exp.Expr:
     """A value as the file has it. depth : of lists around it."""
-    if not has_durations(type_):
+    empty = format_ == "parquet" and _holds(type_, "empty")
+    if not empty and not _holds(type_, "interval"):
         return sql.part_of(value)
     match type_.id:
         case "interval":
@@ -43,6 +53,8 @@ def as_written(value: Part, type_: DuckDBPyType, format_: Format, depth: int = 0
             item = f"item{depth}"
             body = as_written(item, of, format_, depth + 1)
             return sql.call("list_transform", value, sql.over_items(item, body))
+        case "struct" if not _parts(type_):
+            return sql.chosen((sql.is_there(value), sql.value_of("{}")))
         case "struct":
             fields = [
                 sql.exp.PropertyEQ(
@@ -66,7 +78,7 @@ def _parts(type_: DuckDBPyType) -> list[tuple[str, DuckDBPyType]]:
 
 def arrow_schema(batch: Array, types: Sequence[DuckDBPyType]) -> dict[str, sql.Value]:
     """Options of COPY that write the Arrow schema of a batch into a Parquet file; none without durations."""
-    if not any(map(has_durations, types)):
+    if not any(_holds(type_, "interval") for type_ in types):
         return {}
     from nanoarrow.ipc import StreamWriter  # here: only Parquet with durations needs it
 

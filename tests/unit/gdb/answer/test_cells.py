@@ -72,8 +72,9 @@ def in_arrow(*cells: object) -> tuple[str, list[object]]:
         ([[1], 2], "large_string", ["[1]", "2"]),
         ([{"a": 1}, {"b": "x"}, None], "struct<a: int64, b: large_string>",
          [{"a": 1, "b": None}, {"a": None, "b": "x"}, None]),
-        ([{}], "null", [None]),
-        ([{"a": {}}], "struct<a: null>", [{"a": None}]),
+        ([{}, None, {}], "struct<>", [{}, None, {}]),
+        ([{"a": {}}], "struct<a: struct<>>", [{"a": {}}]),
+        ([[{}], []], "large_list<item: struct<>>", [[{}], []]),
     ],
 )  # fmt: skip
 def test_a_column_has_the_type_of_its_values(
