@@ -1,4 +1,4 @@
-"""Columns of the files of COPY (query) TO that DuckDB alone would write otherwise: durations, and empty maps in Parquet.
+"""Columns of the files of COPY (query) TO that DuckDB would write otherwise: durations, and empty maps in Parquet.
 
 DuckDB holds durations as intervals: its CSV writes 24:00:00 where the language has PT24H, and its Parquet has neither
 microseconds nor negative ones. In CSV they are the texts of toString(). In Parquet they are INT64 microseconds, which
