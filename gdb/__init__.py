@@ -53,6 +53,7 @@ from gdb.errors import (
 from gdb.imports import imported
 
 if TYPE_CHECKING:
+    from gdb import dbapi, limits
     from gdb.answer.device_columns import DeviceColumns
     from gdb.answer.drawing.drawing import Drawing
     from gdb.answer.entities import Node, Path, Relationship
@@ -123,7 +124,9 @@ __all__ = [
     "WrongType",
     "__version__",
     "connect",
+    "dbapi",
     "errors",
+    "limits",
 ]
 
 _HOMES = {
@@ -147,9 +150,14 @@ _HOMES = {
 }
 
 
+_MODULES = ("dbapi", "limits")
+
+
 def __getattr__(name: str) -> object:
     if name == "__version__":
         value: object = imported("gdb.base.version").installed_version()
+    elif name in _MODULES:
+        value = imported(f"gdb.{name}")
     elif name in _HOMES:
         value = getattr(imported(_HOMES[name]), name)
     else:

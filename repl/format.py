@@ -22,7 +22,6 @@ from gdb.base.values.temporal import Date, DateTime, LocalDateTime, LocalTime, T
 from gdb.errors import NotSupported
 from gdb.language.name_text import value_text
 from gdb.records import dataclass
-from gdb.storage.columns.temporal import text_of
 from gdb.storage.copies.formulas import guarded
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
@@ -104,7 +103,8 @@ def insert_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
 
     Raises
     ------
-    NotSupported : a value is, or holds, a relationship or a path.
+    NotSupported : a value is no property of a node and no node: a relationship, a path, a map, or a list that holds one
+        of these, a node, a list or null.
     """
     for row in rows:
         plain, nodes = {}, []
@@ -112,9 +112,29 @@ def insert_lines(columns: Sequence[str], rows: Rows) -> Iterator[str]:
             if isinstance(value, Node):
                 nodes.append(pasted(value))
             elif value is not None:
-                plain[name] = value
+                plain[name] = _stored(name, value)
         made = [f"(:Row {pasted(plain)})"] if plain or not nodes else []
         yield f"CREATE {', '.join([*made, *nodes])};"
+
+
+def _stored(name: str, value: object) -> object:
+    """A value that a node can have as its property; NotSupported for another. name : of its column."""
+    items = value if isinstance(value, (list, tuple)) else [value]
+    for item in items:
+        if isinstance(item, (Relationship, Path)):
+            raise NotSupported(
+                "a relationship or a path cannot be written as CREATE of one row.",
+                "Return properties: RETURN a.name, r.since, b.name; or use `.mode json`.",
+            )
+        if item is None or isinstance(item, (Mapping, list, tuple)):
+            within = "" if items is not value else "a list that holds "
+            kind = "null" if item is None else "a node" if isinstance(item, Node) else ""
+            kind = kind or ("a map" if isinstance(item, Mapping) else "a list")
+            raise NotSupported(
+                f"column '{name}' has {within}{kind}, which no property can be.",
+                "Return the parts as columns of their own: RETURN m.a, m.b; or use `.mode json`.",
+            )
+    return value
 
 
 _CONSTRUCTORS: tuple[tuple[type | tuple[type, ...], str], ...] = (
@@ -128,18 +148,8 @@ _CONSTRUCTORS: tuple[tuple[type | tuple[type, ...], str], ...] = (
 
 
 def pasted(value: object) -> str:
-    """A value as Cypher that makes it again: times by their functions, a node as a pattern without its id.
-
-    Raises
-    ------
-    NotSupported : a relationship or a path, whose ends no literal names.
-    """
+    """A value as Cypher that makes it again: times by their functions, a node as a pattern without its id."""
     match value:
-        case Relationship() | Path():
-            raise NotSupported(
-                "a relationship or a path cannot be written as CREATE of one row.",
-                "Return properties: RETURN a.name, r.since, b.name; or use `.mode json`.",
-            )
         case Node():
             labels = "".join(f":{quoted(label)}" for label in value.labels)
             properties = pasted(dict(value.properties)) if value.properties else ""
@@ -237,7 +247,7 @@ def as_json(value: object) -> Json:
         case Mapping():
             return _object(value)
         case date() | time() | timedelta():
-            return text_of(value)
+            return literal(value)
         case _:
             return str(value)
 

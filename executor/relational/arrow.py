@@ -119,15 +119,16 @@ def struct_array(
     )
 
 
-def pieces(table: Array, size: int) -> Iterator[Array]:
-    """The rows of a table, at most `size` at a time, in its memory."""
+def pieces(table: Array, size: int, begin: int = 0) -> Iterator[Array]:
+    """The rows of a table, at most `size` at a time, in its memory. begin : the first row of its first chunk."""
     fields = names(table)
     for chunk in table.iter_chunks():
         columns = [na.c_array(chunk.child(index)) for index in range(len(fields))]
-        for start in range(0, len(chunk), size):
+        for start in range(begin, len(chunk), size):
             stop = min(start + size, len(chunk))
             some = [_array(column[start:stop]) for column in columns]
             yield struct_array(fields, some, stop - start)
+        begin = 0
 
 
 def move_to_files(array: Array, shelf: Shelf) -> Array:

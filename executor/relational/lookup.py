@@ -22,7 +22,6 @@ from gdb.errors import TypeProblem
 from gdb.storage.columns.model import ITEM_OF, TEXT_KINDS, Column, Item, Kind
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.columns.slices import Slice, follow_one_another
-from gdb.storage.columns.temporal import text_of
 from gdb.storage.graph.ascending import expanded
 
 if TYPE_CHECKING:
@@ -270,7 +269,15 @@ def _text(value: Item | list[Item]) -> str:
         case bool():
             return str(value).lower()
         case date() | timedelta():
-            return text_of(value)
+            # here: only temporal values need it
+            from gdb.base.values.temporal_python import moment_text
+
+            return moment_text(value)
+        case float():
+            # here: at the start it would load the arithmetic of rows
+            from gdb.base.values.arithmetic import as_text
+
+            return as_text(value)
         case _:
             return str(value)
 

@@ -8,7 +8,7 @@ bool, int, float, str                 bool, int64, float64, large_string; intege
 date, datetime, time, timedelta       date32, timestamp[us], time64[us], duration[us]
 datetime with a zone                  timestamp[us, UTC]: the instant, without the zone
 list                                  large_list of what its items are
-map                                   struct of all keys that a map of the column has
+map                                   struct of all keys that a map of the column has, also of none
 Node                                  struct(id, labels, properties), as `gdb.answer.export` has it
 Relationship                          struct(type, start, end, properties), as `gdb.answer.export` has it
 Path                                  struct(nodes, relationships)
@@ -16,7 +16,7 @@ all else, and values of unlike types  large_string: a string as it is, all else 
 ====================================  ==========================================================================
 
 What Arrow or its readers have no type for is a string: a Duration (P1M2DT3S), a time with an offset, nanoseconds, years
-beyond 1 to 9999. A struct without keys is null, for an empty one is more than some readers take.
+beyond 1 to 9999. The properties of elements are null where none of the column has any.
 """
 
 from __future__ import annotations
@@ -189,15 +189,21 @@ def _map_shape(maps: Cells) -> Records:
     return Records({key: shape_of(_column(maps, key)) for key in sorted(keys)})
 
 
+def _properties_shape(elements: Cells) -> Shape:
+    """As `gdb.answer.export` has it: null where there are none, which every file format can hold."""
+    found = _map_shape(_column(elements, "properties"))
+    return found if found.fields else NULL
+
+
 def _node_shape(nodes: Cells) -> Records:
-    properties = _map_shape(_column(nodes, "properties"))
+    properties = _properties_shape(nodes)
     ids = _id_shape(_column(nodes, "id"))
     return Records({"id": ids, "labels": Lists(STRING), "properties": properties})
 
 
 def _relationship_shape(relationships: Cells) -> Records:
     ids = _id_shape([*_column(relationships, "start"), *_column(relationships, "end")])
-    properties = _map_shape(_column(relationships, "properties"))
+    properties = _properties_shape(relationships)
     return Records({"type": STRING, "start": ids, "end": ids, "properties": properties})
 
 
@@ -232,8 +238,6 @@ def built(shape: Shape, cells: Cells) -> Array:
             inner = built(items, _items(cells))
             return arrow.list_array(np.array(lengths, np.int64), inner, _valid(cells))
         case Records(fields):
-            if not fields:
-                return arrow.null_array(len(cells))
             columns = [built(part, _column(cells, name)) for name, part in fields.items()]
             return arrow.struct_array(list(fields), columns, len(cells), _valid(cells))
 

@@ -17,7 +17,6 @@ import numpy.typing as npt
 from gdb.base.once import MadeOnce
 from gdb.executor.relational import lookup
 from gdb.records import dataclass, field
-from gdb.storage.columns.temporal import text_of
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
@@ -172,7 +171,13 @@ class Path(Sequence[Relationship]):
 
 
 def literal(value: object) -> str:
-    """A value as Cypher writes it: null, 'text', [1, 2], {a: 1}; of times the ISO 8601 text alone."""
+    """A value as Cypher writes it: null, 'text', [1, 2], {a: 1}; numbers and times as toString() writes them.
+
+    Examples
+    --------
+    >>> literal([1e21, float("nan"), timedelta(hours=24)])
+    '[1.0E21, NaN, PT24H]'
+    """
     match value:
         case None:
             return "null"
@@ -189,7 +194,15 @@ def literal(value: object) -> str:
         case Mapping():
             return f"{{{', '.join(f'{quoted(key)}: {literal(v)}' for key, v in value.items())}}}"
         case date() | time() | timedelta():
-            return text_of(value)
+            # here: only temporal values need it
+            from gdb.base.values.temporal_python import moment_text
+
+            return moment_text(value)
+        case float():
+            # here: at the start it would load the arithmetic of rows
+            from gdb.base.values.arithmetic import as_text
+
+            return as_text(value)
         case _:
             return str(value)
 

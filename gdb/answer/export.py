@@ -181,7 +181,7 @@ def _relationship_structs(
 
 
 def _struct(columns: Mapping[str, Slice | None], typed: Mapping[str, Array], length: int) -> Array:
-    """Columns as one struct; where there are none, null: an empty struct is more than some readers take."""
+    """Columns as one struct; where there are none, null: an empty struct is more than files of Parquet can hold."""
     known = {
         key: arrow.column_array(column) for key, column in columns.items() if column is not None
     }

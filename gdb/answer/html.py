@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from gdb.answer import table
 from gdb.answer.answer_elements import elements_of
 from gdb.answer.drawing.drawing import MOST, small
+from gdb.answer.rows import LineAnswer
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -20,10 +21,14 @@ _RIGHT, _LEFT = ' style="text-align: right"', ' style="text-align: left"'
 
 
 def html_of(result: Result) -> str:
-    """The first rows of a result, the types of their values, how many rows it has, and its warnings."""
+    """The first rows of a result, the types of their values, how many rows it has, and its warnings; all lines of a
+    plan."""
     below = [*map(table.warning, result.warnings)]
     if not result.columns:
         return "".join(map(_paragraph, [str(result.summary), *below]))
+    if isinstance(result.answer, LineAnswer):
+        plan = escape("\n".join(table.plan_lines(result)))
+        return f"<pre>{plan}</pre>" + "".join(map(_paragraph, below))
     rows = result.head()
     below = [table.footer(result, len(rows)), *below]
     texts = rows_as_html(result.columns, rows) + "".join(map(_paragraph, below))

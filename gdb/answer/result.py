@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from gdb.answer.rows import ColumnAnswer, rows_of, tuples_of
+from gdb.answer.rows import LineAnswer, rows_of, tuples_of
 from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
@@ -37,7 +37,7 @@ SHOWN = 10
 class Result:
     """The answer of one query: its rows, which are tuples with names (`Row`), or as a whole as Arrow.
 
-    Shown, by `print` or in a notebook, it is a table of its first rows.
+    Shown, by `print` or in a notebook, it is a table of its first rows; a plan (EXPLAIN, PROFILE) is shown whole.
 
     Iterating starts from the first row every time; `fetchone`, `fetchmany` and `fetchall` go on from where
     the one before stopped. A Result stays readable after its database is closed. One Result is not for
@@ -71,7 +71,7 @@ class Result:
 
         text = arrow.column_array(column_of(lines, "string"))
         table = arrow.struct_array(["o0"], [text], len(lines))
-        return cls(ColumnAnswer(TailResult((Output(column),), table), None), summary=summary)
+        return cls(LineAnswer(TailResult((Output(column),), table), None), summary=summary)
 
     @property
     def answer(self) -> Answer:
@@ -96,7 +96,13 @@ class Result:
         return next(self._cursor, None)
 
     def fetchmany(self, size: int = 1000) -> list[Row]:
-        """The next `size` rows, fewer at the end."""
+        """The next `size` rows, fewer at the end.
+
+        Raises
+        ------
+        TypeProblem : `size` is no integer from 0.
+        """
+        _check_count("size", size)
         rows: list[Row] = []
         while len(rows) < size and (row := self.fetchone()) is not None:
             rows.append(row)
@@ -177,11 +183,17 @@ class Result:
     # ---- what is shown -----------------------------------------------------------------------------
 
     def head(self, count: int = SHOWN) -> list[Row]:
-        """The first rows; it makes no others."""
+        """The first rows; it makes no others.
+
+        Raises
+        ------
+        TypeProblem : `count` is no integer from 0.
+        """
+        _check_count("count", count)
         return [*islice(rows_of(self._answer, count), count)]
 
     def __repr__(self) -> str:
-        """The first rows as a table, with the types of their values, and how many there are."""
+        """The first rows as a table, with the types of their values, and how many there are; a plan as its lines."""
         from gdb.answer.table import table_text  # here: only a shell or a notebook prints
 
         return table_text(self)
@@ -309,6 +321,12 @@ def batch_size(size: int) -> int:
     if type(size) is not int or size < 1:
         raise TypeProblem(f"size= takes a positive integer, not {size!r}.")
     return size
+
+
+def _check_count(name: str, count: int) -> None:
+    """Refuse what is no number of rows. name : of the argument."""
+    if type(count) is not int or count < 0:
+        raise TypeProblem(f"{name}= takes an integer from 0, not {count!r}.")
 
 
 def _checked(value: object, kind: type[T], column: str) -> T:

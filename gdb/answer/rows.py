@@ -186,6 +186,10 @@ def _batches(table: Array, size: int | None) -> Iterator[Batch]:
         yield Batch([arrow.child(chunk, index) for index in fields], len(chunk))
 
 
+class LineAnswer(ColumnAnswer):
+    """A plan, line by line: it is shown whole, and not as a table of its first rows."""
+
+
 class RowAnswer:
     """An answer of Python objects, row by row.
 

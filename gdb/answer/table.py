@@ -16,6 +16,7 @@ from itertools import islice, zip_longest
 from typing import TYPE_CHECKING
 
 from gdb.answer.entities import literal
+from gdb.answer.rows import LineAnswer
 from gdb.answer.summary import counted, duration_text
 from gdb.records import dataclass
 
@@ -28,14 +29,21 @@ _GAP = "  "
 
 
 def table_text(result: Result) -> str:
-    """The first rows of a result, the types of their values, and how many rows it has."""
+    """The first rows of a result, the types of their values, and how many rows it has; all lines of a plan."""
     if not result.columns:
         return str(result.summary)
+    if isinstance(result.answer, LineAnswer):
+        return "\n".join([*plan_lines(result), *map(warning, result.warnings)])
     rows = result.head()
     width = shutil.get_terminal_size().columns
     types = types_of(len(result.columns), rows) if rows else None
     lines = table(result.columns, rows, width, types=types)
     return "\n".join([*lines, f"({footer(result, len(rows))})", *map(warning, result.warnings)])
+
+
+def plan_lines(result: Result) -> list[str]:
+    """The lines of a plan, uncut."""
+    return [printable(str(line)) for (line,) in result]
 
 
 def footer(result: Result, count: int) -> str:

@@ -86,16 +86,32 @@ class Cursor(Closing):
         return self
 
     def fetchone(self) -> Row | None:
-        """The next row, or None after the last; as the others, it raises ClosedError where nothing was executed."""
-        return self.result.fetchone()
+        """The next row, or None after the last.
+
+        Raises
+        ------
+        ClosedError : nothing was executed, or the cursor is closed. QueryError : the last statement has no columns.
+        The others raise these too.
+        """
+        return self._rows().fetchone()
 
     def fetchmany(self, size: int | None = None) -> list[Row]:
         """The next rows, `arraysize` where no size is given; fewer at the end."""
-        return self.result.fetchmany(self.arraysize if size is None else size)
+        return self._rows().fetchmany(self.arraysize if size is None else size)
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """All rows that are left, as tuples without names."""
-        return self.result.fetchall()
+        return self._rows().fetchall()
+
+    def _rows(self) -> Result:
+        """The result, which has columns."""
+        result = self.result
+        if not result.columns:
+            raise errors.QueryError(
+                "the statement has no rows to fetch.",
+                "End it with RETURN; `result.summary` has its effects.",
+            )
+        return result
 
     def __iter__(self) -> Iterator[Row]:
         while (row := self.fetchone()) is not None:

@@ -121,7 +121,7 @@ ROWS = (
     function(
         "round(number :: NUMBER, digits? :: INTEGER, mode? :: STRING) :: FLOAT",
         numbers.rounded,
-        "rounded to an integer or a number of digits, half up or by the mode",
+        "rounded to an integer, a half up, or to a number of digits, a half away from zero or by the mode",
         _round,
     ),
     function(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
+# a pair of surrogates, as JSON and Java write a character beyond 16 bits, is one escape
+_PAIR = r"u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+ESCAPE = re.compile(rf"\\({_PAIR}|u[0-9a-fA-F]{{4}}|U[0-9a-fA-F]{{8}}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"} | {c: c for c in "\\'\"`/"}
 
 
@@ -22,6 +24,9 @@ def escaped(match: re.Match[str]) -> str | None:
     code = match[1]
     if code in _ESCAPES:
         return _ESCAPES[code]
+    if "\\u" in code:
+        high, low = int(code[1:5], 16), int(code[7:], 16)
+        return chr(0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00))
     if code[0] in "uU" and len(code) > 1 and _character(int(code[1:], 16)):
         return chr(int(code[1:], 16))
     return None

@@ -99,6 +99,9 @@ class _Parser(CopyStatement):
                 "EXPLAIN and PROFILE are combined.",
                 "Write one of them: PROFILE shows the plan as well.",
             )
+        if (explain or profile) and cursor.is_word("EXPLAIN", "PROFILE"):
+            word = "EXPLAIN" if explain else "PROFILE"
+            raise cursor.error(cursor.here, f"{word} is there twice.", "Write it once.")
         if cursor.peek().kind is TokenKind.END and self.begun is None:
             raise cursor.error(cursor.here, "the query is empty.", "Write MATCH ... RETURN ...")
         copying: clauses.Copy | clauses.CopyTo | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 
 from gdb import limits, query_graph
 from gdb.errors import LimitExceeded
@@ -135,6 +136,7 @@ class ReadingClauses(PatternReader):
             expression = self.read()
             place = cursor.since(begin)
             found.append(clauses.ReturnItem(expression, name, cursor.text[place.start : place.end]))
+        _check_number(found, "LET")
         place = cursor.since(start)
         return clauses.With(clauses.Return(place, False, True, tuple(found)), None, place)
 
@@ -160,23 +162,19 @@ class ReadingClauses(PatternReader):
         """[DISTINCT] items ORDER BY ... SKIP ... LIMIT ..."""
         cursor = self.cursor
         distinct = cursor.accept_word("DISTINCT")
-        star, items = self._items()
+        star, items = self._items(cursor.tokens[start].text.upper())
         order = self._order()
         skip = self._count("SKIP") if cursor.is_word("SKIP", "OFFSET") else None
         limit = self._count("LIMIT") if cursor.is_word("LIMIT") else None
         return clauses.Return(cursor.since(start), distinct, star, items, order, skip, limit)
 
-    def _items(self) -> tuple[bool, tuple[clauses.ReturnItem, ...]]:
+    def _items(self, clause: str) -> tuple[bool, tuple[clauses.ReturnItem, ...]]:
+        """clause : the word that they follow."""
         cursor = self.cursor
         star = cursor.accept_sign("*")
         more = not star or cursor.accept_sign(",")
         items = cursor.separated(self._item) if more else ()
-        most = limits.size("MAX_RETURN_ITEMS")
-        if len(items) > most:
-            raise LimitExceeded(
-                f"the query returns more than {most} columns.",
-                limits.cure("Return fewer", "MAX_RETURN_ITEMS"),
-            )
+        _check_number(items, clause)
         return star, items
 
     def _item(self) -> clauses.ReturnItem:
@@ -289,3 +287,13 @@ def _reads_a_row(expression: Expression) -> bool:
     """Whether it mentions a pattern, or a variable that it does not make itself."""
     named = {part.name for part in walk(expression) if isinstance(part, Variable)}
     return asks(expression) or not named <= own_variables(expression)
+
+
+def _check_number(items: Sequence[clauses.ReturnItem], clause: str) -> None:
+    """Refuse more items of a clause than MAX_RETURN_ITEMS."""
+    most = limits.size("MAX_RETURN_ITEMS")
+    if len(items) > most:
+        raise LimitExceeded(
+            f"{clause} has more than {most:,} items.",
+            limits.cure("Write fewer", "MAX_RETURN_ITEMS"),
+        )

@@ -91,7 +91,8 @@ def _check_path(text: str, path: PathPattern) -> None:
     place = path.nodes[0].place.to(path.nodes[-1].place)
     for relationship in path.relationships:
         if relationship.length is not None:
-            what = "a relationship of variable length is"
+            several = relationship.repeated is not None
+            what = f"{'a quantified path pattern' if several else 'a relationship of variable length'} is"
             raise beyond_pattern(text, relationship.place, what)
     if path.selector is not None or path.mode is not PathMode.TRAIL:
         raise beyond_pattern(text, place, "a path selector is")

@@ -28,12 +28,16 @@ class Figures:
 
     rows : that it made; None where they were not counted. seconds : of its own work; None where it did none of its own.
     peak : the most bytes that were metered while it worked; None where none were.
+    written : whether its rows were counted when it wrote, for it may be that none is read. arrays : whether it ran over
+    arrays.
     plans : of the patterns that it matched, in the order in which they ran.
     """
 
     rows: int | None = None
     seconds: float | None = None
     peak: int | None = None
+    written: bool = False
+    arrays: bool = False
     plans: list[PlanRun] = field(default_factory=list)
 
     def add(self, other: Figures) -> None:
@@ -88,8 +92,14 @@ class Meter:
                 part = next(parts, None)
             if part is None:
                 return
-            own.rows += len(part)
+            if not own.written:
+                own.rows += len(part)
             yield part
+
+    def wrote(self, operator: object, rows: int) -> None:
+        """Count the rows of an operator that writes; after that they are not counted as they are read."""
+        own = self.operator(operator)
+        own.rows, own.written = (own.rows or 0) + rows, True
 
     def _turned_to(self, own: Figures) -> Figures:
         """Charge the time since the last turn to who worked, who is given back."""

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
+from collections.abc import Iterable, Iterator
+from itertools import chain, dropwhile, takewhile
 from typing import TYPE_CHECKING
 
 from gdb.language.aggregation import is_count
 from gdb.language.clauses import Match, hoist_conditions
 from gdb.language.syntax import Call, Expression
-from gdb.logical.operators import Aggregate, Filter, Names, Operators, Plan, expressions_of
+from gdb.logical.operators import (
+    Aggregate,
+    Apply,
+    Filter,
+    Names,
+    Operator,
+    Operators,
+    Plan,
+    expressions_of,
+)
 from gdb.physical import tail
 from gdb.records import dataclass, field
 
@@ -58,6 +68,29 @@ def one_pattern(plan: Plan) -> OnePattern | None:
     if len(plan.sides) > 1 or not plan.returns or plan.start:
         return None
     return of_operators(plan.text, plan.sides[0], plan.names)
+
+
+def why_none(plan: Plan) -> str:
+    """Why a plan is not one pattern and its tail."""
+    every = tuple(_operators(plan.sides))
+    if not any(isinstance(one, Match) for one in every):
+        return "it has no MATCH"
+    (first, *_) = plan.sides
+    behind = tuple(dropwhile(lambda one: isinstance(one, Match) and not one.optional, first))
+    apart = any(isinstance(one, Match) for one in _operators([behind]))
+    if len(plan.sides) > 1 or (apart and len(behind) < len(first)):
+        return "it is more than one pattern and what is made of its rows"
+    if apart:
+        return "it does not begin with its pattern"
+    return "it is one pattern, and more than a result is made of its rows"
+
+
+def _operators(sides: Iterable[Operators]) -> Iterator[Operator]:
+    """All operators of a plan, also those of its subqueries."""
+    for operator in chain.from_iterable(sides):
+        yield operator
+        if isinstance(operator, Apply):
+            yield from _operators(operator.plan.sides)
 
 
 def of_operators(text: str, operators: Operators, names: Names) -> OnePattern | None:

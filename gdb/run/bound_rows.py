@@ -27,6 +27,7 @@ from gdb.physical.rows.row_statement import RowStatement
 from gdb.physical.rows.run_context import RowContext
 from gdb.records import dataclass
 from gdb.run import columns_or_rows
+from gdb.run.column_kinds import kinds_of
 from gdb.run.columns_or_rows import not_too_deep, user_rows
 from gdb.run.interrupt import Cancel
 from gdb.run.options import half_of_memory
@@ -172,7 +173,10 @@ class BoundRows:
             evaluator="rows",
             why=self.why,
         )
-        answer: Answer = RowAnswer(found.columns, rows, self.planned.refusal.kinds)
+        kinds = self.planned.refusal.kinds
+        if not isinstance(of, Graph):
+            kinds = kinds_of(request, self.planned, of, found.columns, rows)
+        answer: Answer = RowAnswer(found.columns, rows, kinds)
         if isinstance(statement, NumberedStatement) and not isinstance(of, Graph):
             rows = statement.shown(rows, of) if statement.listed else rows
             answer = NumberedAnswer(statement.outputs, rows, of)

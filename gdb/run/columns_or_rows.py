@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from gdb import limits
 from gdb.answer.result import Result
 from gdb.answer.rows import ColumnAnswer, RowAnswer, Values
-from gdb.answer.summary import Summary, sentence, spent_lines
+from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.base.allowance import Allowance, here
 from gdb.base.values.sizes import Growing
@@ -22,6 +22,7 @@ from gdb.executor import run as executor
 from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Call, ListLiteral, Parameter
 from gdb.records import dataclass, replace
+from gdb.run.column_kinds import kinds_of
 from gdb.run.options import half_of_memory
 from gdb.run.statements import Refusal, key_of
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.kept import KeptPatterns
     from gdb.physical.rows.row_run import RowsAnswer
     from gdb.physical.rows.run_context import RowContext
-    from gdb.run.request import Clock, QueryRun
+    from gdb.run.request import QueryRun
     from gdb.storage.graph.snapshot import Snapshot
     from gdb.storage.write.transaction import Changes
 
@@ -121,7 +122,9 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
 
     if planned.explain:
         context = _context(run, planned, run.snapshot, None)
-        lines = _explained(planned, context, _chosen(planned, context, notes))
+        from gdb.run.plan_tree import operator_lines  # here: only EXPLAIN and PROFILE need it
+
+        lines = operator_lines(context, planned, _chosen(planned, context, notes))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not planned.writes:
         made = made_of(run.snapshot, None)
@@ -147,10 +150,9 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
         why=made.why,
     )
     if planned.profile:
-        lines = [
-            *_explained(planned, context, made.choice),
-            *_ran_lines(context, summary),
-        ]
+        from gdb.run.plan_tree import operator_lines, ran_lines
+
+        lines = [*operator_lines(context, planned, made.choice), *ran_lines(context, summary)]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
 
@@ -328,12 +330,16 @@ def _tried(
     context = _context(run, planned, snapshot, changes)
     try:
         choice = run.clock.step("plan", lambda: _chosen(planned, context, notes, few))
+        if planned.profile and planned.writes:
+            from gdb.run.plan_tree import estimates
+
+            context.estimates = estimates(context, planned.plan, choice)
         if choice.bound is not None and choice.bound.expected is None:
             # a few rows, which the collector soon goes through
-            return _run(run.clock, planned, context, choice)
+            return _run(run, planned, context, choice)
         with garbage.rarely():
             try:
-                made = _run(run.clock, planned, context, choice)
+                made = _run(run, planned, context, choice)
                 if choice.bound is not None:
                     from gdb.physical.engine_loading import spend
 
@@ -347,7 +353,8 @@ def _tried(
         context.graph.release()
 
 
-def _run(clock: Clock, planned: Planned, context: RowContext, choice: Choice) -> _Operated:
+def _run(run: QueryRun, planned: Planned, context: RowContext, choice: Choice) -> _Operated:
+    clock = run.clock
     if choice.columns is not None:
         from gdb.physical.columns.chain_run import try_chain  # here: one of several ways
 
@@ -361,7 +368,8 @@ def _run(clock: Clock, planned: Planned, context: RowContext, choice: Choice) ->
     with context.allowance, not_too_deep():
         over_rows, choice = clock.step("run", lambda: _ran(context, planned.plan, choice))
         rows = clock.step("tail", lambda: user_rows(over_rows))
-    made = RowAnswer(over_rows.columns, rows, planned.refusal.kinds)
+    known = run.request, planned, context.graph.snapshot
+    made = RowAnswer(over_rows.columns, rows, kinds_of(*known, over_rows.columns, rows))
     return _Operated(made, context, choice, choice.why)
 
 
@@ -468,32 +476,3 @@ def _context(
     made.graph = Graph(snapshot, changes, request.text)
     _meter(made)
     return made
-
-
-# ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
-
-
-def _explained(planned: Planned, context: RowContext, choice: Choice) -> list[str]:
-    """The operators, where they run, and under PROFILE what they did."""
-    from gdb.run.plan_tree import operator_lines  # here: only EXPLAIN and PROFILE need it
-
-    if choice.counts is not None:
-        where = "counted without rows"
-    elif choice.columns is not None:
-        where = "over columns (DuckDB)"
-    elif choice.arrays is not None:
-        where = "over arrays, then over rows"
-    else:
-        where = "over rows" if choice.first is None else "over columns (DuckDB), then over rows"
-    lines = [f"operator by operator, {where}: {choice.why}"]
-    lines += operator_lines(context, planned.plan, choice)
-    return [*lines, *(f"warning: {text}" for text in planned.warnings)]
-
-
-def _ran_lines(context: RowContext, summary: Summary) -> list[str]:
-    """What PROFILE says of a run."""
-    lines = [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"]
-    if summary.evaluator == "rows":
-        lines[0] += f"   rows into operators: {context.handled:,}"
-    lines += spent_lines(summary)
-    return lines if summary.effects is None else [*lines, sentence(summary.effects)]

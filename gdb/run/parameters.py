@@ -83,7 +83,7 @@ def _checked_value(name: str, value: object) -> Value:
     if callable(plain) and getattr(value, "ndim", None) == 0:
         return _checked_value(name, plain())
     raise TypeProblem(
-        f"parameter ${name} is a {type(value).__name__}.",
+        f"parameter ${name} is of the Python type {type(value).__name__}.",
         "Parameters are numbers, booleans, strings, dates and times, None, and lists and dicts of these.",
     )
 
@@ -183,11 +183,15 @@ def _checked_time(name: str, time: date | timedelta | np.datetime64 | np.timedel
                 return date.fromordinal(value.toordinal())
             case timedelta() if abs(temporal.length_of(value)) <= temporal.LONGEST:
                 return timedelta(microseconds=temporal.length_of(value))
+            case timedelta():  # longer than columns hold, but not than the language has
+                from gdb.base.values.temporal_python import from_python
+
+                return cast("Value", from_python(value))
     except OverflowError:
         pass
     raise TypeProblem(
         f"parameter ${name} holds {value}, which cannot be kept.",
-        "Years are 1 to 9999, in UTC, and durations are at most 292,000 years.",
+        "Years are 1 to 9999, in UTC; gdb.Date, gdb.LocalDateTime and gdb.DateTime have others.",
     )
 
 

@@ -11,6 +11,7 @@ from gdb.errors import QueryError
 from gdb.executor import run as executor
 from gdb.executor.choose_device import shown
 from gdb.executor.relational import relational_tail
+from gdb.language.clauses import Match
 from gdb.logical.cardinality import cardinality
 from gdb.logical.operators import Plan
 from gdb.physical.kind_counts import suits
@@ -114,10 +115,19 @@ def _expected(
     pattern: OnePattern, statement: Statement, request: Request
 ) -> dict[int, float | None]:
     """The rows of the operators: the first ones are one pattern, and estimated as one."""
-    many = None if statement.bound.sources.rest else embeddings(statement.plan)
+    unknown = statement.bound.sources.rest or _only_matched(statement)
+    many = None if unknown else embeddings(statement.plan)
     found: dict[int, float | None] = {id(pattern.first[-1]): many}
     behind = _plan(pattern, pattern.behind)
     return found | cardinality(behind, lambda _: None, request.parameters, many)
+
+
+def _only_matched(statement: Statement) -> bool:
+    """Whether an OPTIONAL MATCH is matched as a MATCH is: its rows that match nothing are not counted, so that the
+    number of embeddings is not that of its rows."""
+    first = statement.bound.sources.pattern.first
+    optional = any(isinstance(one, Match) and one.optional for one in first)
+    return optional and not statement.plan.optional
 
 
 def _of_pattern(statement: Statement, device: str) -> str:
@@ -126,6 +136,8 @@ def _of_pattern(statement: Statement, device: str) -> str:
     how = f"compiled nest on {device}"
     if tail.once is not None:
         return f"{how}, each {plan.names[tail.once]} once"
+    if tail.count_only and _only_matched(statement):
+        return f"{how}, counted without the rows that match nothing"
     if tail.count_only:
         return f"{how}, counted"
     if suits(statement.bound.graph, tail, statement.bound.sources.scope):
@@ -230,7 +242,8 @@ class _Measured:
         pattern = self.statement.bound.sources.pattern
         *_, last = pattern.first
         held = max((run.budget.most for run in self.plans), default=0)
-        own = Figures(summary.embeddings, summary.seconds.get("run"), held or None)
+        rows = None if _only_matched(self.statement) else summary.embeddings
+        own = Figures(rows, summary.seconds.get("run"), held or None)
         found = {id(last): own}
         if self.chain is None:
             return found | self._of_tail(pattern.behind, summary)

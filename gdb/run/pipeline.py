@@ -21,7 +21,7 @@ from gdb.executor.choose_device import begin, choose
 from gdb.executor.device_names import AUTO, CPU
 from gdb.executor.relational import relational_tail
 from gdb.imports import deferred
-from gdb.physical import counting
+from gdb.physical import counting, one_pattern
 from gdb.records import replace
 from gdb.run.query_cache import by_shape
 from gdb.run.request import Clock, QueryRun, Request
@@ -267,7 +267,7 @@ def _understood(
     logical = clock.step("plan", lambda: cache.planned(query, request.procedures, request.mode))
     pattern = cache.one_pattern(query, logical, request.mode)
     if pattern is None:
-        return Refusal("it is more than one pattern and what is made of its rows", always=True)
+        return Refusal(one_pattern.why_none(logical), always=True)
 
     def weigh(graph: QueryGraph, elements: Names) -> Bound | None:
         return rows_first.bound(run, pattern, graph, elements) if first else None

@@ -6,9 +6,10 @@ planned without rows before it, under PROFILE as it ran.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb.answer.summary import sentence, spent_lines
 from gdb.executor.choose_device import shown
 from gdb.executor.options import MOST_PLANS
 from gdb.language.clauses import Match
@@ -24,6 +25,7 @@ from gdb.records import replace
 from gdb.run.operator_tree import DUCKDB, ROWS, Shown, figures_text, tree_lines
 
 if TYPE_CHECKING:
+    from gdb.answer.summary import Summary
     from gdb.executor.plan.plan import Plan as Matching
     from gdb.executor.plan.source import GraphSource
     from gdb.executor.run import PlanRun
@@ -32,17 +34,37 @@ if TYPE_CHECKING:
     from gdb.physical.counts import Counts
     from gdb.physical.rows.pattern import Component
     from gdb.physical.rows.run_context import RowContext
-    from gdb.run.columns_or_rows import Choice
+    from gdb.run.columns_or_rows import Choice, Planned
 
 PlanOver: TypeAlias = "tuple[Matching, GraphSource]"
 """A plan, and the graph that it is for."""
 
 
-def operator_lines(context: RowContext, plan: Plan, choice: Choice) -> list[str]:
-    """The operators of EXPLAIN; of PROFILE, where the context has a meter. Raises DeviceError."""
+def operator_lines(context: RowContext, planned: Planned, choice: Choice) -> list[str]:
+    """The lines of EXPLAIN, or of PROFILE, where the context has a meter: where the operators run, the operators, and
+    the warnings. Raises DeviceError."""
+    plan = planned.plan
     tree = _Tree(context, plan, choice)
-    expected = cardinality(plan, tree.of_match, context.plain)
-    return [*tree_lines(plan, tree.show, expected), *tree.after(), *_limits(plan, choice)]
+    expected = context.estimates
+    if expected is None:
+        expected = cardinality(plan, tree.of_match, context.plain)
+    lines = [f"operator by operator, {tree.where(plan)}: {choice.why}"]
+    lines += [*tree_lines(plan, tree.show, expected), *tree.after(), *_limits(plan, choice)]
+    return [*lines, *(f"warning: {text}" for text in planned.warnings)]
+
+
+def ran_lines(context: RowContext, summary: Summary) -> list[str]:
+    """What PROFILE says of a run."""
+    lines = [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"]
+    if summary.evaluator == "rows":
+        lines[0] += f"   rows into operators: {context.handled:,}"
+    lines += spent_lines(summary)
+    return lines if summary.effects is None else [*lines, sentence(summary.effects)]
+
+
+def estimates(context: RowContext, plan: Plan, choice: Choice) -> Mapping[int, float | None]:
+    """The rows that are expected of each operator, by `id`. Raises DeviceError."""
+    return cardinality(plan, _Tree(context, plan, choice).of_match, context.plain)
 
 
 class _Tree:
@@ -59,6 +81,7 @@ class _Tree:
             self.chain = choice.first.chain
             self.over = frozenset(map(id, choice.first.operators))
         self.counted = _counted(plan, choice.counts)
+        self.arrays = self._over_arrays(plan)
         self.before: dict[int, Names] = {}
         for operators in plan.sides:
             self._names(operators, plan.start)
@@ -83,6 +106,29 @@ class _Tree:
     def of_match(self, clause: Match) -> float | None:
         """Rows of one row before it."""
         return expected_rows(self.context.pattern(clause), self.patterns(clause))
+
+    def _over_arrays(self, plan: Plan) -> set[int]:
+        """The operators that ran over arrays, by `id`; under EXPLAIN those that may."""
+        if self.choice.arrays is None:
+            return set()
+        if self.meter is not None:
+            return {key for key, figures in self.meter.operators.items() if figures.arrays}
+        from gdb.physical.arrays.array_run import may_run  # here: most queries have no batch
+
+        return {id(one) for one in may_run(plan.sides[0])}
+
+    def where(self, plan: Plan) -> str:
+        """Where all operators run, or ran."""
+        if self.choice.counts is not None:
+            return "counted without rows"
+        if self.choice.columns is not None:
+            return "over columns (DuckDB)"
+        if self.arrays:
+            if self.meter is None:
+                return "over arrays or rows"
+            every = all(id(one) in self.arrays for one in plan.sides[0])
+            return "over arrays" if every else "over arrays, then over rows"
+        return "over rows" if self.choice.first is None else "over columns (DuckDB), then over rows"
 
     # ---- operators -------------------------------------------------------------------------------
 
@@ -117,16 +163,19 @@ class _Tree:
         if self.meter is None:
             planned = self.patterns(operator) if isinstance(operator, Match) else []
             below = tuple(line for one in planned for line in self._planned(one))
-            return Shown(self._rows_how([(one.plan, self.snapshot) for one in planned]), below)
+            where = "arrays or rows on cpu" if id(operator) in self.arrays else ROWS
+            plans = [(one.plan, self.snapshot) for one in planned]
+            return Shown(self._rows_how(plans, where), below)
         figures = self.meter.operators.get(id(operator), Figures(0))
         below = tuple(self._runs(figures.plans))
         if not below and isinstance(operator, Match) and self.patterns(operator):
             below = ("no plan ran: found at the nodes that rows have, or by value",)
         ran = [(run.plan, run.graph) for run in figures.plans]
-        return Shown(self._rows_how(ran), below, figures)
+        where = "arrays on cpu" if figures.arrays else ROWS
+        return Shown(self._rows_how(ran, where), below, figures)
 
-    def _rows_how(self, plans: Sequence[PlanOver]) -> str:
-        return f"compiled nest on {self._device(plans)}, {ROWS}" if plans else ROWS
+    def _rows_how(self, plans: Sequence[PlanOver], where: str) -> str:
+        return f"compiled nest on {self._device(plans)}, {where}" if plans else where
 
     def _shown_counted(self, operator: Operator) -> Shown:
         counts = self.choice.counts

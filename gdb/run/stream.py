@@ -13,6 +13,7 @@ import weakref
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain, islice
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb import limits
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger("gdb")
 T = TypeVar("T")
 
+_BLOCK = 256  # rows
 _MOST = 8  # pieces that wait, beside one in the hands of each worker
 
 
@@ -171,6 +173,9 @@ class Stream(Closing):
     """The answer of `Database.stream`, read once, from one thread at a time: as tuples by iterating, or as Arrow by
     `batches`. A `with` block ends the query when it is left; so does `close`, and so does forgetting the stream.
 
+    Each iteration goes on where the one before it stopped, whichever of the two it was: no row is given twice, none is
+    left out. Reading a stream that was closed raises ClosedError.
+
     Iterating raises what `Database.execute` raises, when it comes to it: rows before an error are good. Ctrl-C while
     waiting for rows ends the query and raises Cancelled. A query that writes is committed before its first row.
     """
@@ -183,6 +188,10 @@ class Stream(Closing):
         self._run = partial(pipe.run, work)
         self._at_once = at_once
         self._closed = False
+        self._piece: Answer | None = None  # which is being read
+        self._taken = 0  # rows of it that were read before `_rows`
+        self._rows: Iterator[Row] | None = None  # the rest of it, while it is read as rows
+        self._block: list[Row] = []  # of `_rows`, where they are
         self._end = weakref.finalize(self, pipe.stop)
         # a daemon: a program that ends does not wait for a query whose rows are never read
         self._thread = threading.Thread(target=self._run, name="gdb-stream", daemon=True)
@@ -199,12 +208,28 @@ class Stream(Closing):
 
     @property
     def summary(self) -> Summary | None:
-        """How the query went; None until its last row was read."""
+        """How the query went; None while it runs, and where it failed.
+
+        It is there once a loop has come to the end of the rows, and may be there before: the last rows wait to be read
+        when the query has ended.
+        """
         return self._pipe.summary
 
     def __iter__(self) -> Iterator[Row]:
-        for piece in self._pieces():
-            yield from rows_of(piece)
+        while (piece := self._current()) is not None:
+            if self._rows is None:
+                self._rows = chain.from_iterable(self._blocks(piece, self._taken))
+            rows = self._rows
+            yield from rows
+            if self._rows is rows:  # neither `batches` nor `close` has emptied it
+                self._taken, self._rows = len(piece), None
+
+    def _blocks(self, piece: Answer, taken: int) -> Iterator[list[Row]]:
+        """The rows behind those that were taken, in lists that `close` empties: a loop that is in one ends there."""
+        rows = islice(rows_of(piece), taken, None)
+        while self._piece is piece and (block := [*islice(rows, _BLOCK)]):
+            self._block = block
+            yield block
 
     def batches(self, size: int = 65_536) -> Iterator[Array]:
         """The rows that are left as Arrow, at most `size` at a time, all of one type, as `Result.batches` has them.
@@ -213,23 +238,51 @@ class Stream(Closing):
         ------
         TypeProblem : `size` is no positive integer. All that iterating raises.
         """
+        self._check_open()
         return self._batches(batch_size(size))
 
     def _batches(self, size: int) -> Iterator[Array]:
-        for piece in self._pieces():
-            yield from piece.batches(size)
+        while (piece := self._current()) is not None:
+            if self._rows is not None:
+                rows, self._rows = self._rows, None
+                self._taken = len(piece) - sum(1 for _ in rows)
+            taken = self._taken
+            for batch in _from_row(piece.batches(size), size, taken):
+                taken = self._taken = taken + len(batch)
+                yield batch
+                if self._taken != taken or self._rows is not None or self._piece is not piece:
+                    break  # another loop has read rows meanwhile
+            else:
+                self._taken = len(piece)
 
-    def _pieces(self) -> Iterator[Answer]:
-        while not self._closed and (piece := self._waited(self._pipe.take)) is not None:
-            yield piece
+    def _current(self) -> Answer | None:
+        """The piece whose rows are read next; None after the last.
+
+        Raises
+        ------
+        ClosedError : the stream is closed.
+        """
+        self._check_open()
+        if self._piece is None or (self._rows is None and self._taken >= len(self._piece)):
+            self._piece = None
+            self._piece, self._taken = self._waited(self._pipe.take), 0
+        return self._piece
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedError(
+                "the stream is closed.", "Read it inside of its `with` block, or stream again."
+            )
 
     def cancelled(self) -> Cancelled:
         """What to raise for a Ctrl-C that came between two rows; it says whether what the query wrote is committed."""
         return self._outcome.cancelled()
 
     def close(self) -> None:
-        """End the query; wait until it has stopped. Rows that were not read are lost."""
+        """End the query; wait until it has stopped. Rows that were not read are lost: reading raises ClosedError."""
         self._closed = True
+        self._piece = self._rows = None
+        self._block.clear()
         impatient = Cancel()
 
         def stop() -> None:
@@ -250,6 +303,18 @@ class Stream(Closing):
         except KeyboardInterrupt:  # there was something to wait for no longer
             self.close()
             raise self.cancelled() from None
+
+
+def _from_row(batches: Iterator[Array], size: int, row: int) -> Iterator[Array]:
+    """The batches without the rows before one of them."""
+    for batch in batches:
+        if row == 0:
+            yield batch
+        elif row < len(batch):
+            from gdb.executor.relational import arrow  # here: it imports nanoarrow
+
+            yield from arrow.pieces(batch, size, row)
+        row = max(0, row - len(batch))
 
 
 def stream_query(run: QueryRun, pipe: Pipe) -> Summary:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from gdb.answer.result import Result
 from gdb.answer.rows import Answer, RowAnswer
@@ -19,6 +19,7 @@ from gdb.language.clauses import CopyTo
 from gdb.language.report import problem
 from gdb.records import dataclass, replace
 from gdb.run.copy_values import CopyValues
+from gdb.run.file_columns import Format, arrow_schema, as_written
 from gdb.run.late_interrupt import Outcome
 from gdb.run.pipeline import explain_query
 from gdb.run.request import QueryRun
@@ -29,12 +30,13 @@ from gdb.storage.disk.new_folder import new_file, new_folder
 from gdb.storage.disk.scratch_folder import ScratchFolder
 
 if TYPE_CHECKING:
+    from duckdb.sqltypes import DuckDBPyType
+
     from gdb.base.sql import Value
     from gdb.executor.relational.arrow import Array
     from gdb.language.clauses import Query
     from gdb.run.request import Request
 
-Format: TypeAlias = Literal["parquet", "csv"]
 PART_ROWS = 1 << 20
 """Rows of a part of a folder, about; one of many columns is a file of some ten MB."""
 _BATCH = 1 << 16
@@ -109,6 +111,8 @@ class _RowWriter(Pipe):
         self.folder, self.target, self.query = folder, target, query
         self.rows = self.files = self._waiting = 0
         self._names: list[str] = []
+        self._types: list[DuckDBPyType] = []
+        self._schema: dict[str, sql.Value] = {}
         self._lock = waiting.Lock()
         self._connection = engine.cursor()
         self._watch = Watch(self._connection, request.cancel)
@@ -135,6 +139,7 @@ class _RowWriter(Pipe):
         if not self._names:
             self._name(self.begun.columns)
             self._run(sql.created_empty("rows", dict.fromkeys(self._columns(), "VARCHAR")))
+            self._types = self._connection.table("rows").types
         if self._waiting or not self.files:
             self._flush()
 
@@ -153,6 +158,9 @@ class _RowWriter(Pipe):
                 for name, c in zip(names, self._columns(), strict=True)
             ]
             self._run(sql.created("rows", sql.select(picked, "batch")))
+            self._types = self._connection.table("rows").types
+            if self.target.format == "parquet":
+                self._schema = arrow_schema(batch, self._types)
         else:
             self._run(sql.inserted("rows", sql.everything("batch")))
         self._connection.unregister("batch")
@@ -187,10 +195,10 @@ class _RowWriter(Pipe):
         if not self.target.file:
             name = f"part-{self.files:05}.{self.target.format}"
         picked = [
-            sql.aliased(sql.column_of(c), name_)
-            for name_, c in zip(self._names, self._columns(), strict=True)
+            sql.aliased(as_written(sql.column_of(c), type_, self.target.format), name_)
+            for name_, c, type_ in zip(self._names, self._columns(), self._types, strict=True)
         ]
-        how = _HOW[self.target.format]
+        how = _HOW[self.target.format] | self._schema
         self._run(sql.copied(sql.select(picked, "rows"), str(self.folder / name), **how))
         self._run(sql.deleted("rows", sql.value_of(True)))
         self.files += 1

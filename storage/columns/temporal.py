@@ -107,18 +107,21 @@ def is_exact(value: np.datetime64 | np.timedelta64) -> bool:
 
 
 def text_of(value: Temporal | time) -> str:
-    """The ISO 8601 text: 2000-12-31, 2000-12-31T23:59:59.5, -P1DT2H30M1.5S; behind a time with a zone its offset, and
-    the zone's name where it has one: 23:59:59Z, 2000-12-31T23:59:59+01:00[Europe/Stockholm].
+    """The ISO 8601 text that files have: 2000-12-31, 2000-12-31T23:59:59.5, PT26H30M1.5S; behind a time with a zone its
+    offset, and the zone's name where it has one: 23:59:59Z, 2000-12-31T23:59:59+01:00[Europe/Stockholm]. A duration is
+    written as toString() does: it is seconds alone, which are never written as days.
 
     Examples
     --------
     >>> text_of(datetime(2000, 12, 31, 23, 59, 59, 500_000))
     '2000-12-31T23:59:59.5'
     >>> text_of(-timedelta(days=1, hours=2))
-    '-P1DT2H'
+    'PT-26H'
     """
     if isinstance(value, timedelta):
-        return _duration_text(length_of(value))
+        from gdb.base.values.duration import Duration  # here: only their texts need it
+
+        return str(Duration(0, 0, 0, length_of(value) * 1_000))
     if not isinstance(value, (datetime, time)):
         return value.isoformat()
     local = value.replace(tzinfo=None).isoformat()
@@ -128,17 +131,6 @@ def text_of(value: Temporal | time) -> str:
     offset = value.isoformat()[len(local) :]
     name = getattr(value.tzinfo, "key", None)  # of a zoneinfo.ZoneInfo
     return text + ("Z" if offset == "+00:00" else offset) + (f"[{name}]" if name else "")
-
-
-def _duration_text(length: int) -> str:
-    days, rest = divmod(abs(length), DAY)
-    hours, rest = divmod(rest, _HOUR)
-    minutes, rest = divmod(rest, _MINUTE)
-    seconds = f"{rest // _SECOND}.{rest % _SECOND:06}".rstrip("0").rstrip(".")
-    time = f"{hours}H" * bool(hours) + f"{minutes}M" * bool(minutes) + f"{seconds}S" * bool(rest)
-    if not days and not time:
-        return "PT0S"
-    return "-" * (length < 0) + "P" + f"{days}D" * bool(days) + f"T{time}" * bool(time)
 
 
 # ---- SQL -------------------------------------------------------------------------------------------
@@ -251,18 +243,16 @@ def _written_duration(value: Part) -> exp.Expr:
     def shown(many: exp.Expr, text: exp.Expr) -> exp.Expr:
         return chosen((binary(exp.GT, many, none), text), default=nothing)
 
-    parts = {"H": whole(rest(DAY), _HOUR), "M": whole(rest(_HOUR), _MINUTE)}
+    sign = chosen((binary(exp.LT, value, none), value_of("-")), default=nothing)
+    parts = {"H": whole(length, _HOUR), "M": whole(rest(_HOUR), _MINUTE)}
     seconds, below = whole(rest(_MINUTE), _SECOND), rest(_SECOND)
     counts = [cast(many, "BIGINT") for many in (seconds, below)]
     fraction = call("printf", value_of("%d.%06d"), *counts)
     for zero in ("0", "."):
         fraction = call("rtrim", fraction, value_of(zero))
-    texts = [shown(many, pasted(many, value_of(unit))) for unit, many in parts.items()]
-    texts.append(shown(rest(_MINUTE), pasted(fraction, value_of("S"))))
-    days = whole(length, DAY)
-    day = shown(days, pasted(days, value_of("D")))
-    time = shown(rest(DAY), pasted(value_of("T"), *texts))
-    sign = chosen((binary(exp.LT, value, none), value_of("-P")), default=value_of("P"))
+    texts = [shown(many, pasted(sign, many, value_of(unit))) for unit, many in parts.items()]
+    texts.append(shown(rest(_MINUTE), pasted(sign, fraction, value_of("S"))))
     return chosen(
-        (equal(value, none), value_of("PT0S")), (unequal(value, none), pasted(sign, day, time))
+        (equal(value, none), value_of("PT0S")),
+        (unequal(value, none), pasted(value_of("PT"), *texts)),
     )

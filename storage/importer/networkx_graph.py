@@ -245,7 +245,7 @@ class _NetworkxReader:
 
     def _wrong(self, name: str, key: object, value: object, cure: str) -> ImportFailed:
         return ImportFailed(
-            f"{name}: attribute {key!r} holds a {type(value).__name__}, {str(value)[:80]!r}",
+            f"{name}: attribute {key!r} has the Python type {type(value).__name__}: {str(value)[:80]!r}",
             cure,
             file=self.file,
         )

@@ -171,6 +171,15 @@ def test_the_test_can_see(repository: Path) -> None:
     assert "duckdb" in modules_after("import gdb, duckdb", repository)
 
 
+def test_limits_and_dbapi_are_there_without_an_import_of_their_own(repository: Path) -> None:
+    for program in (
+        "import gdb; gdb.limits.MAX_DEPTH = 200; assert gdb.connect().execute('RETURN 1').scalar() == 1",
+        "import gdb; assert gdb.dbapi.connect().cursor().execute('RETURN 1').fetchall() == [(1,)]",
+    ):
+        subprocess.run([sys.executable, "-c", program], cwd=repository, check=True)
+    assert not modules_after("import gdb", repository) & {"gdb.limits", "gdb.dbapi"}
+
+
 def test_dir_tells_the_public_names(repository: Path) -> None:
     """Names exported lazily are still listed, so that completion offers them."""
     program = "import gdb; print(*dir(gdb)); print(*gdb.__all__)"

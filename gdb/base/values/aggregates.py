@@ -123,11 +123,12 @@ class Extreme:
 
 
 class Sum:
-    """sum: of integers an integer, 0 of nothing, with a float a float; of durations a duration."""
+    """sum: of integers an integer, 0 of nothing, with a float a float; of durations a duration. name : for errors."""
 
-    def __init__(self) -> None:
+    def __init__(self, name: str = "sum()") -> None:
+        self._name = name
         self._whole = 0
-        self._floats = Numbers("sum()")
+        self._floats = Numbers(name)
         self._time: Value = None
         self.count = 0
 
@@ -143,14 +144,15 @@ class Sum:
         elif isinstance(value, int) and not isinstance(value, bool):
             self._whole += value
         else:
-            raise refusal("sum()", "numbers and durations", value)
+            raise refusal(self._name, "numbers and durations", value)
         self.count += 1
 
     def result(self) -> Value:
         """The sum. ValueProblem where an integer leaves 64 bits, or numbers and durations were mixed."""
         if self._time is not None:
             if self._floats or self._whole:
-                raise ValueProblem("type", "sum() does not take numbers and durations together.")
+                message = f"{self._name} does not take numbers and durations together."
+                raise ValueProblem("type", message)
             return self._time
         if self._floats:
             return total(self._floats, floats_of(self._whole))
@@ -171,7 +173,7 @@ class Average:
     """avg, always a float (of durations a duration)."""
 
     def __init__(self) -> None:
-        self._sum = Sum()
+        self._sum = Sum("avg()")
 
     def add(self, *values: Value) -> None:
         """As `Sum.add`."""

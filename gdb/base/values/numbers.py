@@ -93,7 +93,9 @@ _DIGITS = 400  # more than any float has on either side of the point
 
 
 def rounded(value: Value, precision: Value = 0, mode: Value = None) -> Value:
-    """round(): to so many digits after the point, a tie upwards where no mode is named; a zero keeps its sign."""
+    """round(): to so many digits after the point. A tie without a mode, as in Neo4j: of 0 digits upwards (-2.5 becomes
+    -2), else away from zero (-1.25 to one digit becomes -1.3), as HALF_UP does. A zero keeps its
+    sign."""
     number = float(arguments.number("round", value))
     digits = integer("round", precision)
     if not math.isfinite(number) or digits > _DIGITS:
@@ -143,7 +145,7 @@ def integers(start: Value, stop: Value, step: Value = 1) -> range | None:
     if by == 0:
         raise ValueProblem("argument", "range() takes no step of 0.")
     numbers = range(first, last + (1 if by > 0 else -1), by)
-    if abs(last - first) // abs(by) > LONGEST_RANGE and (last > first) == (by > 0):
+    if abs(last - first) // abs(by) >= LONGEST_RANGE and (last > first) == (by > 0):
         raise ValueProblem(
             "argument",
             f"range() makes lists of up to {LONGEST_RANGE} integers.",

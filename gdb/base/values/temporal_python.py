@@ -61,7 +61,7 @@ def from_python(value: object) -> Value:
             return value
         case _:
             raise ValueProblem(
-                "type", f"The language has no value for a {type(value).__name__} of Python."
+                "type", f"The language has no value for the Python type {type(value).__name__}."
             )
 
 
@@ -95,6 +95,17 @@ def to_python(value: Value) -> object:
                 return value
         case _:
             return value
+
+
+def moment_text(value: python.date | python.time | python.timedelta) -> str:
+    """What toString() makes of a temporal value of Python.
+
+    Examples
+    --------
+    >>> moment_text(python.timedelta(hours=-25)), moment_text(python.time(10, tzinfo=python.UTC))
+    ('PT-25H', '10:00Z')
+    """
+    return str(from_python(value))
 
 
 def _name(name: object) -> str:

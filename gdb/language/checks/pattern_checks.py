@@ -112,18 +112,31 @@ def _warn_dropped(node: NodePattern, name: Name, frame: Frame) -> None:
 def _warn_type(relationship: RelationshipPattern, frame: Frame) -> None:
     """Of -[KNOWS]->, where a colon is missing: a variable that is written like a type, and used nowhere."""
     name = relationship.variable
+    if name is not None and is_like_type(name) and may_be_type(relationship, frame.query.text):
+        frame.warn(name.place, named_as_type(name))
+
+
+def is_like_type(name: Name) -> bool:
+    """Whether a name is written as types are, whatever types there are: in capitals."""
+    return len(name.text) > 1 and name.text.isupper()
+
+
+def may_be_type(relationship: RelationshipPattern, text: str) -> bool:
+    """Whether the variable may have been meant as the type: it has none, and the query has the variable only here."""
+    name = relationship.variable
     if name is None or relationship.types or relationship.given or relationship.properties:
-        return
-    text = frame.query.text
-    written = text[name.place.start : name.place.end]
-    if len(name.text) < 2 or written != name.text or not name.text.isupper():
-        return
-    if len(re.findall(rf"\b{re.escape(name.text)}\b", text)) == 1:
-        frame.warn(
-            name.place,
-            f"the relationship variable {name.text} is named as a type, and any type matches. "
-            f"If it is the type, write -[:{name.text}]-.",
-        )
+        return False
+    if text[name.place.start : name.place.end] != name.text:  # in backquotes
+        return False
+    return len(re.findall(rf"\b{re.escape(name.text)}\b", text)) == 1
+
+
+def named_as_type(name: Name) -> str:
+    """The warning of a variable that is named as a type."""
+    return (
+        f"the relationship variable {name.text} is named as a type, and any type matches. "
+        f"If it is the type, write -[:{name.text}]-."
+    )
 
 
 def _warn_length(path: PathPattern, relationship: RelationshipPattern, frame: Frame) -> None:

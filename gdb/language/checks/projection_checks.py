@@ -215,7 +215,7 @@ def check_items(several: Iterable[Expression], projected: Projected, frame: Fram
     plain = frozenset(key for key in projected.keys if not isinstance(key, _OPERATORS))
     for item in several:
         if has_aggregate(item):
-            _beside(item, plain, _NOTHING, frame)
+            _beside(item, _Keys(plain, projected.keys - plain), _NOTHING, frame)
 
 
 def check_behind(expression: Expression, projected: Projected, frame: Frame) -> None:
@@ -232,22 +232,29 @@ def check_behind(expression: Expression, projected: Projected, frame: Frame) -> 
     _Behind(projected, items, frame).check(expression, _NOTHING)
 
 
-def _beside(
-    expression: Expression, plain: frozenset[Expression], local: frozenset[str], frame: Frame
-) -> None:
-    if is_aggregate(expression) or expression in plain:
+@dataclass(frozen=True, slots=True)
+class _Keys:
+    """The keys of groups: those without an operator, which may be used again beside an aggregate, and the others."""
+
+    plain: frozenset[Expression]
+    others: frozenset[Expression]
+
+
+def _beside(expression: Expression, keys: _Keys, local: frozenset[str], frame: Frame) -> None:
+    if is_aggregate(expression) or expression in keys.plain:
         return
+    plain = keys.plain
     if isinstance(expression, syntax.Variable):
         if expression.name not in local and expression.name in frame.names:
-            raise _ambiguous(expression.name, expression.place, frame)
+            raise _ambiguous(expression.name, expression.place, frame, keys.others)
         return
     if isinstance(expression, _OF_GRAPH):
         names = local.union(key.name for key in plain if isinstance(key, syntax.Variable))
         for name in sorted(_outer_names(expression, names, frame)):
-            raise _ambiguous(name, expression.place, frame)
+            raise _ambiguous(name, expression.place, frame, keys.others)
         return
     for part in children(expression):
-        _beside(part, plain, local | brings(expression), frame)
+        _beside(part, keys, local | brings(expression), frame)
 
 
 def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> set[str]:
@@ -262,9 +269,17 @@ def _outer_names(expression: Expression, more: Iterable[str], frame: Frame) -> s
     return (looked & frame.names.keys()) - names.keys()
 
 
-def _ambiguous(name: str, place: Place, frame: Frame) -> QueryError:
+def _ambiguous(
+    name: str, place: Place, frame: Frame, others: Iterable[Expression] = ()
+) -> QueryError:
+    """others : keys with an operator."""
     message = f"'{name}' is used beside an aggregate, but is no grouping column."
     cure = "Return what you need of it as a column as well, or compute it in a WITH before."
+    if any(syntax.Variable(name, place) in walk(key) for key in others):
+        cure = (
+            "A column with an operator cannot be repeated there: compute it in a WITH before, and return "
+            f"its name, or return '{name}' itself as a column as well."
+        )
     return frame.not_allowed(place, "AmbiguousAggregationExpression", message, cure)
 
 
@@ -297,7 +312,8 @@ class _Behind:
         if self._visible(variable.name, local):
             return
         if any(variable in walk(key) for key in self.projected.keys - self.items):
-            raise _ambiguous(variable.name, variable.place, self.frame)
+            others = self.projected.keys - self.items
+            raise _ambiguous(variable.name, variable.place, self.frame, others)
         raise self._undefined(variable.name, variable.place)
 
     def _undefined(self, name: str, place: Place) -> QueryError:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.functions.types import OF_STORE, Type, TypeName, alike, type_of
 from gdb.language import clauses, syntax
+from gdb.language.checks.pattern_checks import is_like_type, may_be_type, named_as_type
 from gdb.language.clauses import Clause, Query
 from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
 from gdb.language.report import located_message
@@ -222,6 +223,8 @@ class _SchemaReader:
                 self._read(one.where, inner)
                 continue
             self._types(one.types)
+            if (name := one.variable) is not None:
+                self._named_as_type(one, name)
             inner = names
             if one.variable is not None and one.length is not None:
                 inner = {**names, one.variable.text: _Named(False, types=one.types)}
@@ -244,6 +247,11 @@ class _SchemaReader:
             )
             self._read(value, names)
         self._read(part.where, names)
+
+    def _named_as_type(self, one: RelationshipPattern, name: Name) -> None:
+        reported = is_like_type(name)  # by the checks, which know no types
+        if name.text in self.types and not reported and may_be_type(one, self.text):
+            self.warn(name.place, named_as_type(name))
 
     def _named_as_label(self, node: NodePattern, what: str = "any node matches") -> None:
         assert node.variable is not None

@@ -16,7 +16,7 @@ from gdb.base.values.sizes import Pile
 from gdb.language.clauses import WRITING, Create, Delete, Match, Merge, Remove, Set, Unwind
 from gdb.language.syntax import Variable
 from gdb.logical.needed_properties import demands
-from gdb.logical.operators import Filter, Operator, Plan, Project
+from gdb.logical.operators import Filter, Operator, Operators, Plan, Project
 from gdb.physical.arrays.array_changes import ArrayChanges
 from gdb.physical.arrays.array_matching import match_rows
 from gdb.physical.arrays.array_merging import merge_rows
@@ -72,6 +72,25 @@ def run_arrays(context: RowContext, plan: Plan, most: int) -> tuple[Plan, Batche
     return replace(plan, sides=(rest,), start=names), batches, wrote
 
 
+def may_run(operators: Operators) -> Operators:
+    """The first operators of a side, as far as arrays can run such; which of them they do is known when they run."""
+    found: list[Operator] = []
+    for operator in operators:
+        match operator:
+            case Unwind() if not found:
+                pass
+            case (
+                Match(optional=False) | Filter() | Project() | Create() | Merge() | Set() | Remove()
+            ):
+                pass
+            case Delete() if operator is operators[-1]:
+                pass
+            case _:
+                break
+        found.append(operator)
+    return tuple(found)
+
+
 class _ArrayRun:
     """last : the operator that ends the plan, behind which nothing reads."""
 
@@ -101,7 +120,7 @@ class _ArrayRun:
             else:
                 with meter.during(own):
                     found = self._ran(operator, table, pile)
-                own.rows = (own.rows or 0) + len(found)
+                own.rows, own.arrays = (own.rows or 0) + len(found), True
         except NotForArrays:
             (changes.delta, changes.seen), graph.effects = before, effects
             graph.behind, graph.new_ids = True, None

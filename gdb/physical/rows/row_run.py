@@ -443,9 +443,8 @@ class Runner:
 
         if not writes(plan):
             return expand_rows(allowance, rows.parts, expand)
-        return hold_rows(
-            allowance, expand_rows(allowance, hold_rows(allowance, rows.parts), expand)
-        )
+        before = hold_rows(allowance, rows.parts)
+        return hold_rows(allowance, expand_rows(allowance, before, expand))
 
     # ---- writing -----------------------------------------------------------------------------------
 
@@ -455,6 +454,8 @@ class Runner:
         pile = Pile(context.allowance, "the rows before a clause that writes")
         rows = gather_rows(context.allowance, before.parts, pile)
         made = self._written(clause, before.names, rows)
+        if context.meter is not None:
+            context.meter.wrote(clause, len(made))
         if made is rows:
             return hand_rows(rows, pile)
         pile.clear()

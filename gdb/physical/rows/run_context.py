@@ -43,7 +43,8 @@ class RowContext:
     import_root : the folder in which files that are read must lie, None for any.
     procedures : what CALL finds, by name. allowance : what the run may still take.
     shown : whether its plan is needed, by EXPLAIN or PROFILE. meter : what measures it, under PROFILE.
-    kept : what is known of its operators from earlier runs.
+    kept : what is known of its operators from earlier runs. estimates : expected rows of its operators, by `id`, where
+    it writes under PROFILE: the graph is another one afterwards.
     """
 
     text: str
@@ -62,6 +63,7 @@ class RowContext:
     shown: bool = False
     meter: Meter | None = None
     kept: KeptPatterns = field(default_factory=KeptPatterns)
+    estimates: Mapping[int, float | None] | None = None
     _numbers: int = 0
     _patterns: dict[int, tuple[Match, Pattern]] = field(default_factory=dict)
 

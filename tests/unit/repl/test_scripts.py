@@ -85,6 +85,25 @@ def test_insert_writes_nodes_but_no_relationship(capsys: pytest.CaptureFixture[s
     assert "mode json" in err
 
 
+@pytest.mark.parametrize(
+    ("value", "said_of"),
+    [
+        ("{a: 1}", "a map"),
+        ("[1, null]", "a list that holds null"),
+        ("[[1], [2]]", "a list that holds a list"),
+        ("[{a: 1}]", "a list that holds a map"),
+        ("[n]", "a list that holds a node"),
+        ("{n: n}", "a map"),
+    ],
+)
+def test_insert_refuses_what_no_property_can_be(
+    capsys: pytest.CaptureFixture[str], value: str, said_of: str
+) -> None:
+    shown, err = said(capsys, "--mode", "insert", "-c", f"CREATE (n:A) RETURN {value} AS x", code=1)
+    assert f"column 'x' has {said_of}, which no property can be." in err
+    assert "CREATE" not in shown
+
+
 def test_width_cuts_tables(capsys: pytest.CaptureFixture[str]) -> None:
     for mode in ("table", "box"):
         shown, _ = said(capsys, "--width", "20", "--mode", mode, "-c", f"RETURN '{'x' * 50}' AS a")

@@ -171,7 +171,7 @@ def test_a_path_is_a_sequence_of_its_relationships(db: gdb.Database) -> None:
 
 
 def test_an_element_is_no_parameter(db: gdb.Database) -> None:
-    with pytest.raises(gdb.TypeProblem, match="is a Node"):
+    with pytest.raises(gdb.TypeProblem, match="is of the Python type Node"):
         db.execute("RETURN $n", {"n": Node(1)})
 
 

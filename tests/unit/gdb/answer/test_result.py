@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import html
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import duckdb
 import numpy as np
 import pytest
 
+import gdb
 from gdb.answer import entities
 from gdb.answer.entities import Node, Path, Relationship
 from gdb.answer.result import Result
@@ -308,11 +311,38 @@ def test_pandas_keeps_integers_beside_nulls(snapshot: Snapshot) -> None:
     assert isinstance(frame, pandas.DataFrame)
 
 
+@pytest.mark.parametrize("count", [-1, True, 1.0, "2"])
+def test_a_number_of_rows_is_an_integer_from_0(snapshot: Snapshot, count: Any) -> None:
+    result = all_nodes(snapshot)
+    for few in (result.head, result.fetchmany):
+        with pytest.raises(TypeProblem, match="takes an integer from 0"):
+            few(count)
+        assert few(0) == []
+    assert len(result.fetchall()) == 5
+
+
 def test_lines_become_rows() -> None:
     result = Result.of_lines("plan", ["one", "two"], Summary({"parse": 0.5, "plan": 0.25}, "", 2))
     assert result.columns == ["plan"]
     assert result.fetchall() == [("one",), ("two",)]
     assert result.summary.total_seconds == 0.75
+
+
+@pytest.mark.parametrize("word", ["EXPLAIN", "PROFILE"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "MATCH (a)-->(b)-->(c)-->(d) WITH a, count(*) AS n MATCH (a)-->(e) WITH e, n ORDER BY n RETURN e, n LIMIT 5",
+        "CREATE (a:A) WITH a MATCH (b) WHERE b <> a SET b.x = 1 WITH DISTINCT b RETURN count(b) AS n",
+    ],
+)
+def test_a_plan_is_shown_whole(word: str, query: str) -> None:
+    with gdb.connect() as db:
+        found = db.execute(f"{word} {query}")
+        lines = [line for (line,) in found]
+        assert str(found).splitlines()[: len(lines)] == lines
+        assert f"<pre>{html.escape(chr(10).join(lines))}</pre>" in found._repr_html_()
+        assert len(lines) > 10 or word == "EXPLAIN"
 
 
 # ---- batches ----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ MADE = """CREATE (a:N {t: localtime('12:00'), z: datetime('2020-01-01T00:00:00+0
 INSTANT = datetime(2019, 12, 31, 23, tzinfo=UTC)
 NODES: list[dict[str, Any]] = [
     {"t": time(12), "z": INSTANT, "s": "1", "d": "P1D", "h": timedelta(days=1), "m": 1.0, "x": [time(10)], "u": None},
-    {"t": None, "z": None, "s": "a", "d": None, "h": None, "m": 2.5, "x": None, "u": "10:00:00Z"},
+    {"t": None, "z": None, "s": "a", "d": None, "h": None, "m": 2.5, "x": None, "u": "10:00Z"},
 ]  # fmt: skip
 
 

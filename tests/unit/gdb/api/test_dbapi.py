@@ -57,6 +57,16 @@ def test_a_statement_without_columns_has_no_rows(db: Database) -> None:
     assert cursor.result.summary.effects.nodes_created == 2
 
 
+def test_fetching_from_a_statement_without_columns_is_an_error(db: Database) -> None:
+    cursor = db.cursor().execute("CREATE (:E)")
+    for fetch in (cursor.fetchall, cursor.fetchone, cursor.fetchmany, lambda: next(iter(cursor))):
+        with pytest.raises(dbapi.ProgrammingError, match="no rows to fetch"):
+            fetch()
+    assert cursor.execute("MATCH (e:Nobody) RETURN e").fetchall() == []
+    with pytest.raises(dbapi.ProgrammingError, match=r"size= takes an integer from 0, not -1\."):
+        cursor.fetchmany(-1)
+
+
 def test_executemany_is_one_transaction(db: Database) -> None:
     before = db.stats().version
     db.cursor().executemany("CREATE (:A {x: $x})", ({"x": x} for x in range(5)))

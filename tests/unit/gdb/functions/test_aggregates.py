@@ -5,6 +5,7 @@ import math
 import pytest
 
 from gdb.base.values.arithmetic import HIGHEST
+from gdb.base.values.duration import Duration
 from gdb.base.values.problems import ValueProblem
 from gdb.functions.library import AGGREGATES
 
@@ -129,3 +130,10 @@ def test_numbers_are_wanted(name):
     with pytest.raises(ValueProblem) as caught:
         aggregate(name, [1, True])
     assert caught.value.kind == "type"
+    assert caught.value.message.startswith(f"{name}() takes ")
+
+
+@pytest.mark.parametrize("name", ["sum", "avg"])
+def test_numbers_beside_durations(name):
+    with pytest.raises(ValueProblem, match=rf"{name}\(\) does not take numbers and durations"):
+        aggregate(name, [1, Duration(seconds=1)])

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from gdb.base.values import numbers
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.problems import EntityDeleted, ValueProblem
 from gdb.base.values.temporal_clock import clock_at
@@ -186,6 +187,17 @@ def test_refusals(name, arguments, kind):
     with pytest.raises(ValueProblem) as caught:
         call(name, *arguments)
     assert caught.value.kind == kind
+
+
+def test_a_range_has_at_most_as_many_integers_as_documented():
+    most = numbers.LONGEST_RANGE
+    for first, last, by in ((1, most, 1), (0, -2 * most + 2, -2), (most, 1, 1)):
+        made = numbers.integers(first, last, by)
+        assert made is not None
+        assert len(made) == (most if by * (last - first) > 0 else 0)
+    for first, last, by in ((1, most + 1, 1), (0, most, 1), (0, -2 * most, -2)):
+        with pytest.raises(ValueProblem, match="up to 50000000 integers"):
+            numbers.integers(first, last, by)
 
 
 def test_of_what_is_deleted_only_the_identity_is_left():

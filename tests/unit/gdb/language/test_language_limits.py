@@ -95,7 +95,7 @@ def test_many_conditions_work(operator: str) -> None:
         ("path", "20001 nodes"),
         ("edges", "10000 relationships"),
         ("characters", "characters"),
-        ("columns", "1000 columns"),
+        ("columns", "RETURN has more than 1,000 items"),
     ],
 )
 def test_limits_are_told(name: str, limit: str) -> None:
@@ -209,3 +209,14 @@ def test_sqlglot_is_read_only_for_queries() -> None:
         "assert not {'sqlglot', 'duckdb', 'llvmlite'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["WITH {} RETURN 1 AS one", "LET {} RETURN 1 AS one", "MATCH (n) WITH {} MATCH (m) RETURN m"],
+)
+def test_items_of_other_clauses_than_return_name_their_clause(query: str) -> None:
+    word = "LET" if query.startswith("LET") else "WITH"
+    items = (f"c{k} = 1" if word == "LET" else f"1 AS c{k}" for k in range(1001))
+    with pytest.raises(LimitExceeded, match=f"{word} has more than 1,000 items"):
+        asked(query.format(", ".join(items)))

@@ -63,6 +63,20 @@ def test_a_warning(db: gdb.Database, text: str, warning: str) -> None:
     assert [one for one in found if re.search(warning, one)]
 
 
+def test_a_variable_with_the_name_of_a_type_that_is_there() -> None:
+    with gdb.connect() as db:
+        db.execute(
+            "CREATE (a:A)-[:knows]->(b:B), (a)-[:LivesIn]->(b), (a)-[:K]->(b), (a)-[:KNOWS]->(b)"
+        )
+        for name in ("knows", "LivesIn", "K", "KNOWS"):
+            for pattern in (f"(a)-[{name}]->(b)", f"(a) WHERE EXISTS {{ (a)-[{name}]->() }}"):
+                (found,) = db.execute(f"MATCH {pattern} RETURN count(*)").warnings
+                assert f"the relationship variable {name} is named as a type" in found
+            for used in (f"[{name}]->(b) RETURN type({name})", f"[{name}:K]->() RETURN 1"):
+                assert not db.execute(f"MATCH (a)-{used}").warnings
+        assert not db.execute("MATCH (a)-[r]->(b) RETURN count(*)").warnings
+
+
 @pytest.mark.parametrize(
     "text",
     [

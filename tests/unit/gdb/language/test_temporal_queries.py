@@ -215,9 +215,9 @@ def test_parameters_are_taken_as_python_and_numpy_have_them(db: Database) -> Non
     }
     for value, plain in given_values.items():
         assert db.execute("MATCH (n) RETURN $x LIMIT 1", {"x": value}).scalar() == plain
-    for far in (timedelta.max, np.datetime64("12000-01-01")):
-        with pytest.raises(TypeProblem, match="Years are 1 to 9999"):
-            db.execute("MATCH (n) RETURN $x", {"x": far})
+    assert db.execute("MATCH (n) RETURN $x LIMIT 1", {"x": timedelta.max}).scalar() == timedelta.max
+    with pytest.raises(TypeProblem, match="Years are 1 to 9999"):
+        db.execute("MATCH (n) RETURN $x", {"x": np.datetime64("12000-01-01")})
 
 
 EAST = datetime(2000, 1, 1, 1, 30, tzinfo=timezone(timedelta(hours=2)))
@@ -315,7 +315,7 @@ def test_lists_and_no_rows_of_durations(db: Database) -> None:
 
 def test_nodes_show_them_as_iso_texts(db: Database) -> None:
     node = db.execute("MATCH (n) WHERE id(n) = 1 RETURN n").scalar()
-    assert str(node) == "(1:N {at: 2000-01-01T10:00:00.5, day: 2000-01-01, length: P1DT2H})"
+    assert str(node) == "(1:N {at: 2000-01-01T10:00:00.5, day: 2000-01-01, length: PT26H})"
 
 
 def test_explain_shows_the_condition(db: Database) -> None:

@@ -355,7 +355,7 @@ def test_options_go_the_usual_way(db: Database, runs: list[str]) -> None:
 
 
 def test_wrong_parameters_are_named_as_ever(db: Database) -> None:
-    with pytest.raises(TypeProblem, match="parameter \\$i is a object"):
+    with pytest.raises(TypeProblem, match="parameter \\$i is of the Python type object"):
         db.execute(MODIFY, {"i": object()})
     with pytest.raises(TypeProblem, match="must be a dict"):
         db.execute(MODIFY, [7])  # type: ignore[arg-type]

@@ -128,15 +128,15 @@ HOLDS_ITSELF.append(HOLDS_ITSELF)
         ("abc", "must be a dict"),
         ({1: 2}, "must be a string"),
         ({"$a": 2}, "Use 'a'"),
-        ({"a": object()}, "\\$a is a object"),
+        ({"a": object()}, "\\$a is of the Python type object"),
         ({"a": {1: 1}}, "keys are strings"),
-        ({"a": {"b": {2}}}, "\\$a is a set"),
-        ({"a": {1}}, "\\$a is a set"),
-        ({"a": b"x"}, "\\$a is a bytes"),
-        ({"a": [1, [1j]]}, "\\$a is a complex"),
+        ({"a": {"b": {2}}}, "\\$a is of the Python type set"),
+        ({"a": {1}}, "\\$a is of the Python type set"),
+        ({"a": b"x"}, "\\$a is of the Python type bytes"),
+        ({"a": [1, [1j]]}, "\\$a is of the Python type complex"),
         ({"a": 2**63}, "64 bits"),
         ({"a": "\ud800"}, "Unicode"),
-        ({"a": np.arange(3)}, "\\$a is a ndarray"),
+        ({"a": np.arange(3)}, "\\$a is of the Python type ndarray"),
         ({"a": {"\ud800": 1}}, "Unicode"),
         ({"a": [{"\ud800": 1}, {"\ud800": 2}]}, "Unicode"),
         ({"a": 10**5000}, "a number of 16,610 bits"),
@@ -197,6 +197,21 @@ def test_a_budget_of_a_database_is_that_of_its_queries() -> None:
                 assert len(one.execute(rows, memory="1GB").fetchall()) == 300_000
         with db.transaction() as tx, pytest.raises(OutOfBudget):
             tx.execute(rows)
+
+
+@pytest.mark.parametrize("value", [timedelta.max, timedelta.min, timedelta(seconds=9999999999999)])
+def test_a_duration_that_a_query_gave_is_a_parameter(value: timedelta) -> None:
+    with gdb.connect() as db:
+        seconds = value // timedelta(seconds=1)
+        given = db.execute(
+            f"RETURN duration({{seconds: {seconds}, microseconds: {value.microseconds}}})"
+        ).scalar()
+        assert given == value
+        db.execute("CREATE (:A {d: $d, l: [$d]})", {"d": given})
+        found = db.execute(
+            "MATCH (a:A) WHERE a.d = $d RETURN a.d, a.l, [$d, {k: $d}]", {"d": given}
+        )
+        assert found.fetchall() == [(value, [value], [value, {"k": value}])]
 
 
 def test_times_of_pandas_are_not_rounded() -> None:

@@ -118,7 +118,62 @@ def test_all_threads_end_when_it_is_closed(wide: gdb.Database) -> None:
     stream.close()
     stream.close()
     assert not [one for one in threading.enumerate() if one.name == "gdb-stream"]
-    assert list(stream) == []
+
+
+def test_reading_after_the_with_block_is_refused(small: gdb.Database, wide: gdb.Database) -> None:
+    for db, query in ((small, "MATCH (a:P) RETURN a.x"), (wide, BOTH), (small, "RETURN 1")):
+        with db.stream(query) as stream:
+            rows, batches = iter(stream), stream.batches(1)
+            next(rows)
+        for read in (rows, iter(stream), batches):
+            with pytest.raises(ClosedError, match="the stream is closed"):
+                next(read)
+        with pytest.raises(ClosedError, match="the stream is closed"):
+            stream.batches()
+
+
+ORDERED = "MATCH (a:P) RETURN a.x ORDER BY a.x"
+
+
+@pytest.mark.parametrize(
+    "query", ["MATCH (a:P) RETURN a.x", ORDERED, "UNWIND range(1, 60) AS x RETURN x"]
+)
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_reading_goes_on_where_it_stopped(small: gdb.Database, query: str, size: int) -> None:
+    with small.stream(query) as stream:
+        read: list[tuple[object, ...]] = [next(iter(stream)) for _ in range(3)]
+        for row in stream:
+            read.append(row)
+            if len(read) == 10:
+                break
+        read += rows_in(next(stream.batches(size)))
+        read.append(next(iter(stream), (0,)))
+        for batch in stream.batches(size):
+            read += rows_in(batch)
+            break
+        for row in stream:
+            read.append(row)
+        assert not [*stream]
+        assert not [*stream.batches()]
+        assert stream.summary is not None
+    assert sorted({*read} - {(0,)}) == [(k,) for k in range(1, 61)]
+    assert len(read) - read.count((0,)) == 60
+
+
+def test_loops_over_one_stream_share_its_rows(small: gdb.Database) -> None:
+    with small.stream(ORDERED) as stream:
+        one, other, batches = iter(stream), iter(stream), stream.batches(2)
+        assert [next(one), next(other), next(one)] == [(1,), (2,), (3,)]
+        assert rows_in(next(batches)) == [(4,)]  # the rest of the batch of rows 3 and 4
+        assert rows_in(next(batches)) == [(5,), (6,)]
+        assert [next(one), next(other)] == [(7,), (8,)]
+        assert rows_in(next(batches)) == [(9,), (10,)]
+        assert [*one] == [(k,) for k in range(11, 61)]
+        assert not [*batches]
+
+
+def rows_in(batch: object) -> list[tuple[object, ...]]:
+    return [tuple(row.values()) for row in pyarrow.record_batch(batch).to_pylist()]
 
 
 def test_a_stream_that_is_forgotten_ends() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,44 @@ def test_one_file(db: gdb.Database, tmp_path: Path, name: str) -> None:
     assert db.execute(f"COPY ({query}) TO '{tmp_path}/{name}'").fetchall() == [(5, 1)]
     assert left(tmp_path) == [name]
     assert rows_in(tmp_path / name) == db.execute(query).fetchall()
+
+
+DURATIONS = """UNWIND ['PT24H', 'PT-25H', 'PT0.000001S'] AS t WITH duration(t) AS d
+    RETURN toString(d) AS s, d, [d] AS l, {a: d, b: [d]} AS m"""
+
+
+def test_durations_in_csv_are_the_texts_of_to_string(db: gdb.Database, tmp_path: Path) -> None:
+    db.execute(f"COPY ({DURATIONS}) TO '{tmp_path}/o.csv'")
+    lines = (tmp_path / "o.csv").read_text().splitlines()
+    assert lines[1:] == [
+        f"{t},{t},[{t}],\"{{'a': {t}, 'b': [{t}]}}\"" for t in ("PT24H", "PT-25H", "PT0.000001S")
+    ]
+
+
+def test_durations_in_parquet_are_durations_for_readers_of_arrow(
+    db: gdb.Database, tmp_path: Path
+) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet")
+    db.execute(f"COPY ({DURATIONS}) TO '{tmp_path}/o.parquet'")
+    assert parquet.read_table(tmp_path / "o.parquet").to_pylist() == db.execute(DURATIONS).dicts()
+
+
+@pytest.mark.parametrize("format_", ["parquet", "csv"])
+def test_maps_without_keys(db: gdb.Database, tmp_path: Path, format_: str) -> None:
+    query = (
+        "UNWIND [{}, null] AS x RETURN x, [{}] AS l, {a: {}, d: duration('PT1H')} AS m, 1 AS one"
+    )
+    db.execute(f"COPY ({query}) TO '{tmp_path}/o.{format_}'")
+    if format_ == "csv":
+        lines = (tmp_path / "o.csv").read_text().splitlines()
+        assert [line.partition(",")[0] for line in lines[1:]] == ["{}", ""]
+        return
+    with duckdb.connect() as connection:
+        found = connection.execute(f"SELECT x, l, m.a FROM '{tmp_path}/o.parquet'").fetchall()
+    assert found == [("{}", ["{}"], "{}"), (None, ["{}"], "{}")]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    table = parquet.read_table(tmp_path / "o.parquet").to_pylist()
+    assert table[0]["m"] == {"a": "{}", "d": timedelta(hours=1)}
 
 
 def test_nodes_relationships_and_lists(db: gdb.Database, tmp_path: Path) -> None:

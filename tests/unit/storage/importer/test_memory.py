@@ -209,22 +209,28 @@ BAD_GRAPHS: list[tuple[Callable[[Any], object], str]] = [
     (lambda g: g.add_node(""), "node '' is neither"),
     (lambda g: g.add_node(1 << 63), "is neither"),
     (lambda g: g.add_nodes_from(["a", 7]), "node 7 and node 'a' are named"),
-    (lambda g: g.add_node("a", x={"b": 1}), "node 'a': attribute 'x' holds a dict"),
-    (lambda g: g.add_node("a", x=1 << 63), "node 'a': attribute 'x' holds a int"),
-    (lambda g: g.add_node("a", x=[[1]]), "node 'a': attribute 'x' holds a list"),
-    (lambda g: g.add_node("a", x=[None]), "node 'a': attribute 'x' holds a NoneType"),
+    (lambda g: g.add_node("a", x={"b": 1}), "node 'a': attribute 'x' has the Python type dict"),
+    (lambda g: g.add_node("a", x=1 << 63), "node 'a': attribute 'x' has the Python type int"),
+    (lambda g: g.add_node("a", x=[[1]]), "node 'a': attribute 'x' has the Python type list"),
+    (lambda g: g.add_node("a", x=[None]), "node 'a': attribute 'x' has the Python type NoneType"),
     (lambda g: g.add_node("a", x=np.datetime64("2000-01-01T00:00:00.123456789")), "attribute 'x'"),
     (lambda g: g.add_node("a", x=np.datetime64("20000-01-01T00")), "attribute 'x'"),
     (lambda g: g.add_node("a", x=np.datetime64("NaT")), "attribute 'x'"),
-    (lambda g: g.add_node("a", label=7), "node 'a': attribute 'label' holds a int"),
+    (lambda g: g.add_node("a", label=7), "node 'a': attribute 'label' has the Python type int"),
     (lambda g: g.add_node("a", **{"": 7}), "node 'a': attribute ''"),
     (lambda g: g.add_node("a", x="\ud800"), "node 'a': attribute 'x'"),
     (
         lambda g: [g.add_node(f"n{i}", x="text" if i == 70 else i) for i in range(99)],
         "node 'n70': attribute 'x' is 'text'",
     ),
-    (lambda g: g.add_edge("a", "b", x=object()), "edge ('a', 'b'): attribute 'x' holds a object"),
-    (lambda g: g.add_edge("a", "b", type=7), "edge ('a', 'b'): attribute 'type' holds a int"),
+    (
+        lambda g: g.add_edge("a", "b", x=object()),
+        "edge ('a', 'b'): attribute 'x' has the Python type object",
+    ),
+    (
+        lambda g: g.add_edge("a", "b", type=7),
+        "edge ('a', 'b'): attribute 'type' has the Python type int",
+    ),
 ]
 
 
