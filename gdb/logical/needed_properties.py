@@ -1,12 +1,12 @@
-"""Demand analysis: what later operators need of the rows of an operator: which names, which properties, and whether
-they need each row or only how many there are."""
+"""Demand analysis: what later operators need of the rows of an operator: which names, which properties, whether they
+need each row or only how many there are, and whether they need the order of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from gdb.language.aggregation import ignores_repeats, is_count
+from gdb.language.aggregation import ignores_repeats, is_count, keeps_order
 from gdb.language.clauses import BulkCreate, Create, Finish, Match, Merge, Unwind
 from gdb.language.mentioned_names import mentioned, of_clause
 from gdb.language.name_resolution import properties
@@ -32,6 +32,7 @@ class Demand:
     live : the names that are used. present : those of them that are only tested for null. wishes : the properties that
         are used, by name and key. aspects : what else of elements is used, by name: "id", "labels", "type".
     numbers : equal rows may be one row with their number. once : not even the number is needed.
+    ordered : their order may show in the answer, so that an order that they have is kept.
     """
 
     live: frozenset[str]
@@ -40,6 +41,7 @@ class Demand:
     numbers: bool = False
     once: bool = False
     aspects: frozenset[tuple[str, Aspect]] = frozenset()
+    ordered: bool = True
 
 
 def demands(
@@ -87,12 +89,14 @@ class _Demands:
     numbers: bool = False
     once: bool = False
     aspects: set[tuple[str, Aspect]] = field(default_factory=set)
+    ordered: bool = True
 
     def demand(self) -> Demand:
         present = frozenset(self.live - self.valued)
         wishes = frozenset(self.wishes)
         aspects = frozenset(self.aspects)
-        return Demand(frozenset(self.live), present, wishes, self.numbers, self.once, aspects)
+        live, counted = frozenset(self.live), (self.numbers, self.once)
+        return Demand(live, present, wishes, *counted, aspects, self.ordered)
 
     def before(self, operator: Operator) -> None:
         match operator:
@@ -104,6 +108,8 @@ class _Demands:
                 self._columns([*keys, *rested], [gathered.call for gathered in calls])
                 self.numbers = all(map(_weighed, (gathered.call for gathered in calls)))
                 self.once = all(ignores_repeats(gathered.call) for gathered in calls)
+                in_groups = any(keeps_order(gathered.call) for gathered in calls)
+                self.ordered = in_groups or (self.ordered and bool(keys))
             case operators.Argument(names=names):
                 self.live.difference_update(names)
                 self.valued.difference_update(names)
@@ -118,6 +124,7 @@ class _Demands:
                 self._ask([condition])
             case operators.Limit():
                 self.numbers = self.once = False
+                self.ordered = True
             case Unwind(variable=variable):
                 self.live.discard(variable.text)
                 self.valued.discard(variable.text)
@@ -131,9 +138,11 @@ class _Demands:
             case Finish():
                 self.live, self.valued = set(), set()
                 self.wishes, self.aspects = set(), set()
+                self.ordered = False
             case _:
                 self._names(of_clause(operator))
                 self.numbers = self.once = False
+                self.ordered = True
 
     def _names(self, names: Iterable[str]) -> None:
         names = {*names}
