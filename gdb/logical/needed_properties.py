@@ -45,19 +45,27 @@ class Demand:
 
 
 def demands(
-    side: Sequence[Operator], names: Iterable[str], start: Names | None = None
+    side: Sequence[Operator],
+    names: Iterable[str],
+    start: Names | None = None,
+    *,
+    once: bool = False,
 ) -> list[Demand]:
     """For each operator of a side what later ones need of its rows. names : the columns of the answer. start : the
     names before the first, where they are known; then names that an operator brings are not live before it, so that of
-    many operators with names of their own each needs few."""
-    return demands_around(side, names, start)[1:]
+    many operators with names of their own each needs few. once : whether of equal rows of the answer one is enough."""
+    return demands_around(side, names, start, once=once)[1:]
 
 
 def demands_around(
-    side: Sequence[Operator], names: Iterable[str], start: Names | None = None
+    side: Sequence[Operator],
+    names: Iterable[str],
+    start: Names | None = None,
+    *,
+    once: bool = False,
 ) -> list[Demand]:
     """What all operators need of the rows before them, and then `demands`."""
-    state = _Demands({*names}, {*names})
+    state = _Demands({*names}, {*names}, once=once)
     brought = [()] * len(side) if start is None else _brought(side, start)
     found = [state.demand()]
     for operator, own in zip(reversed(side), reversed(brought), strict=True):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 from gdb import limits
 from gdb.answer.result import Result
 from gdb.answer.rows import ColumnAnswer, RowAnswer, Values
-from gdb.answer.summary import Summary, sentence, spent_lines
+from gdb.answer.summary import Summary
 from gdb.base import garbage
 from gdb.base.allowance import Allowance, here
 from gdb.base.values.sizes import Growing
@@ -121,7 +121,11 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
 
     if planned.explain:
         context = _context(run, planned, run.snapshot, None)
-        lines = _explained(planned, context, _chosen(planned, context, notes))
+        from gdb.run.plan_tree import explained_lines  # here and below: only EXPLAIN and PROFILE
+
+        choice = _chosen(planned, context, notes)
+        instead = _instead(planned, context, notes, choice)
+        lines = explained_lines(planned, context, choice, instead)
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not planned.writes:
         made = made_of(run.snapshot, None)
@@ -147,10 +151,9 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
         why=made.why,
     )
     if planned.profile:
-        lines = [
-            *_explained(planned, context, made.choice),
-            *_ran_lines(context, summary),
-        ]
+        from gdb.run.plan_tree import explained_lines, ran_lines
+
+        lines = explained_lines(planned, context, made.choice) + ran_lines(context, summary)
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
     return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
 
@@ -251,6 +254,15 @@ def _chosen(
         elif not small or _is_batch(context, plan):
             arrays = BATCH
     return Choice(None, first, why, arrays=arrays)
+
+
+def _instead(
+    planned: Planned, context: RowContext, notes: _Notes | None, choice: Choice
+) -> Choice | None:
+    """How a run goes on that meets more rows than its bound, for EXPLAIN; None for one without a bound."""
+    if choice.bound is None or choice.bound.expected is not None:
+        return None
+    return _chosen(planned, context, notes, few=False)
 
 
 def _bounded(planned: Planned, context: RowContext, small: bool) -> Bound | None:
@@ -468,32 +480,3 @@ def _context(
     made.graph = Graph(snapshot, changes, request.text)
     _meter(made)
     return made
-
-
-# ---- EXPLAIN and PROFILE -------------------------------------------------------------------------
-
-
-def _explained(planned: Planned, context: RowContext, choice: Choice) -> list[str]:
-    """The operators, where they run, and under PROFILE what they did."""
-    from gdb.run.plan_tree import operator_lines  # here: only EXPLAIN and PROFILE need it
-
-    if choice.counts is not None:
-        where = "counted without rows"
-    elif choice.columns is not None:
-        where = "over columns (DuckDB)"
-    elif choice.arrays is not None:
-        where = "over arrays, then over rows"
-    else:
-        where = "over rows" if choice.first is None else "over columns (DuckDB), then over rows"
-    lines = [f"operator by operator, {where}: {choice.why}"]
-    lines += operator_lines(context, planned.plan, choice)
-    return [*lines, *(f"warning: {text}" for text in planned.warnings)]
-
-
-def _ran_lines(context: RowContext, summary: Summary) -> list[str]:
-    """What PROFILE says of a run."""
-    lines = [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"]
-    if summary.evaluator == "rows":
-        lines[0] += f"   rows into operators: {context.handled:,}"
-    lines += spent_lines(summary)
-    return lines if summary.effects is None else [*lines, sentence(summary.effects)]

@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
+from gdb.answer.summary import Summary, sentence, spent_lines
 from gdb.executor.choose_device import shown
 from gdb.executor.options import MOST_PLANS
 from gdb.language.clauses import Match
 from gdb.language.hidden_names import is_hidden
+from gdb.language.syntax import PatternTest, Subquery, walk
 from gdb.logical.cardinality import cardinality
-from gdb.logical.operators import Apply, Plan, names_after
+from gdb.logical.operators import Apply, Plan, expressions_of, names_after
 from gdb.physical.columns.steps import FirstRows, Found, Looked, Made, Walked
 from gdb.physical.meter import ANSWER, Figures
 from gdb.physical.pattern_plans import PatternPlan, expected_rows, of_clause, of_step
 from gdb.physical.rows.limiting import stops
+from gdb.physical.rows.subqueries import pattern_of_subquery
 from gdb.planner.explain import explain
 from gdb.records import replace
 from gdb.run.operator_tree import DUCKDB, ROWS, Shown, figures_text, tree_lines
@@ -32,7 +35,7 @@ if TYPE_CHECKING:
     from gdb.physical.counts import Counts
     from gdb.physical.rows.pattern import Component
     from gdb.physical.rows.run_context import RowContext
-    from gdb.run.columns_or_rows import Choice
+    from gdb.run.columns_or_rows import Choice, Planned
 
 PlanOver: TypeAlias = "tuple[Matching, GraphSource]"
 """A plan, and the graph that it is for."""
@@ -43,6 +46,40 @@ def operator_lines(context: RowContext, plan: Plan, choice: Choice) -> list[str]
     tree = _Tree(context, plan, choice)
     expected = cardinality(plan, tree.of_match, context.plain)
     return [*tree_lines(plan, tree.show, expected), *tree.after(), *_limits(plan, choice)]
+
+
+def where(choice: Choice) -> str:
+    """Where the operators run."""
+    if choice.counts is not None:
+        return "counted without rows"
+    if choice.columns is not None:
+        return "over columns (DuckDB)"
+    if choice.arrays is not None:
+        return "over arrays, then over rows"
+    return "over rows" if choice.first is None else "over columns (DuckDB), then over rows"
+
+
+def explained_lines(
+    planned: Planned, context: RowContext, choice: Choice, instead: Choice | None = None
+) -> list[str]:
+    """The operators, where they run, and under PROFILE what they did. instead : where they run that meet more rows than
+    the bound of the choice."""
+    first = f"operator by operator, {where(choice)}: {choice.why}"
+    if instead is not None and choice.bound is not None:
+        rows, found = choice.bound.taken, choice.bound.found
+        more = f"more than {rows:,} rows, or {found:,} embeddings of a pattern"
+        first += f"; where it meets {more}, it runs {where(instead)}"
+    lines = [first, *operator_lines(context, planned.plan, choice)]
+    return [*lines, *(f"warning: {text}" for text in planned.warnings)]
+
+
+def ran_lines(context: RowContext, summary: Summary) -> list[str]:
+    """What PROFILE says of a run."""
+    lines = [f"embeddings: {summary.embeddings:,}   rows: {summary.rows:,}"]
+    if summary.evaluator == "rows":
+        lines[0] += f"   rows into operators: {context.handled:,}"
+    lines += spent_lines(summary)
+    return lines if summary.effects is None else [*lines, sentence(summary.effects)]
 
 
 class _Tree:
@@ -114,16 +151,32 @@ class _Tree:
         return Shown(how, below, figures)
 
     def _over_rows(self, operator: Operator) -> Shown:
+        walks = tuple(self._walks(operator))
         if self.meter is None:
             planned = self.patterns(operator) if isinstance(operator, Match) else []
             below = tuple(line for one in planned for line in self._planned(one))
-            return Shown(self._rows_how([(one.plan, self.snapshot) for one in planned]), below)
+            how = self._rows_how([(one.plan, self.snapshot) for one in planned])
+            return Shown(how, below + walks)
         figures = self.meter.operators.get(id(operator), Figures(0))
-        below = tuple(self._runs(figures.plans))
+        below = tuple(self._runs(figures.plans)) + walks
         if not below and isinstance(operator, Match) and self.patterns(operator):
             below = ("no plan ran: found at the nodes that rows have, or by value",)
         ran = [(run.plan, run.graph) for run in figures.plans]
         return Shown(self._rows_how(ran), below, figures)
+
+    def _walks(self, operator: Operator) -> Iterator[str]:
+        """A line for each relationship of variable length that is walked over rows, in the pattern of an operator and
+        in those that its expressions test."""
+        patterns = [self.context.pattern(operator)] if isinstance(operator, Match) else []
+        for expression in expressions_of(operator):
+            for part in walk(expression):
+                if isinstance(part, PatternTest | Subquery):
+                    inner = pattern_of_subquery(self.context, part)
+                    patterns += [] if inner is None else [inner]
+        for pattern in patterns:
+            for edge in pattern.long:
+                shown_ends = [name for name in edge.ends if not is_hidden(name)]
+                yield f"walk {' to '.join(shown_ends) or 'from anywhere'}: {edge.how}"
 
     def _rows_how(self, plans: Sequence[PlanOver]) -> str:
         return f"compiled nest on {self._device(plans)}, {ROWS}" if plans else ROWS
