@@ -236,9 +236,9 @@ def over_items(name: str, body: exp.Expr) -> exp.Expr:
     return exp.Lambda(this=body, expressions=[name_of(name)])
 
 
-def row_number(order: Sequence[exp.Expr] = ()) -> exp.Expr:
-    """row_number() OVER (ORDER BY ...)"""
-    window = exp.Window(this=call("row_number"), over="OVER")
+def row_number(order: Sequence[exp.Expr] = (), by: Sequence[exp.Expr] = ()) -> exp.Expr:
+    """row_number() OVER (PARTITION BY ... ORDER BY ...)"""
+    window = exp.Window(this=call("row_number"), partition_by=[*by], over="OVER")
     if order:
         window.set("order", exp.Order(expressions=[*order]))
     return window

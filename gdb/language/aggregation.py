@@ -26,3 +26,8 @@ def ignores_repeats(expression: Call) -> bool:
 def is_count(expression: Expression) -> TypeGuard[Call]:
     """count of anything."""
     return isinstance(expression, Call) and expression.function.text.lower() == "count"
+
+
+def keeps_order(expression: Call) -> bool:
+    """Whether the order of the rows shows in an aggregate of them."""
+    return expression.function.text.lower() == "collect"

@@ -24,6 +24,8 @@ class Match:
 
     of : where several MATCH were put together (`gdb.logical.merge_matches`), the number of the one that each pattern
         comes from: relationships differ within one. Else empty.
+    needed : where rows that are alike in these names may be one row (`gdb.logical.distinct_matches`); None where each
+        row counts.
     """
 
     mode: MatchMode | None
@@ -32,6 +34,7 @@ class Match:
     optional: bool = False
     place: Place = field(compare=False, default=Place(0, 0))
     of: tuple[int, ...] = ()
+    needed: frozenset[str] | None = field(compare=False, default=None)
 
     @property
     def numbered(self) -> list[tuple[int, PathPattern]]:

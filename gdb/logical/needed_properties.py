@@ -1,12 +1,12 @@
-"""Demand analysis: what later operators need of the rows of an operator: which names, which properties, and whether
-they need each row or only how many there are."""
+"""Demand analysis: what later operators need of the rows of an operator: which names, which properties, whether they
+need each row or only how many there are, and whether they need the order of the rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Literal, TypeAlias
 
-from gdb.language.aggregation import ignores_repeats, is_count
+from gdb.language.aggregation import ignores_repeats, is_count, keeps_order
 from gdb.language.clauses import BulkCreate, Create, Finish, Match, Merge, Unwind
 from gdb.language.mentioned_names import mentioned, of_clause
 from gdb.language.name_resolution import properties
@@ -32,6 +32,7 @@ class Demand:
     live : the names that are used. present : those of them that are only tested for null. wishes : the properties that
         are used, by name and key. aspects : what else of elements is used, by name: "id", "labels", "type".
     numbers : equal rows may be one row with their number. once : not even the number is needed.
+    ordered : their order may show in the answer, so that an order that they have is kept.
     """
 
     live: frozenset[str]
@@ -40,22 +41,31 @@ class Demand:
     numbers: bool = False
     once: bool = False
     aspects: frozenset[tuple[str, Aspect]] = frozenset()
+    ordered: bool = True
 
 
 def demands(
-    side: Sequence[Operator], names: Iterable[str], start: Names | None = None
+    side: Sequence[Operator],
+    names: Iterable[str],
+    start: Names | None = None,
+    *,
+    once: bool = False,
 ) -> list[Demand]:
     """For each operator of a side what later ones need of its rows. names : the columns of the answer. start : the
     names before the first, where they are known; then names that an operator brings are not live before it, so that of
-    many operators with names of their own each needs few."""
-    return demands_around(side, names, start)[1:]
+    many operators with names of their own each needs few. once : whether of equal rows of the answer one is enough."""
+    return demands_around(side, names, start, once=once)[1:]
 
 
 def demands_around(
-    side: Sequence[Operator], names: Iterable[str], start: Names | None = None
+    side: Sequence[Operator],
+    names: Iterable[str],
+    start: Names | None = None,
+    *,
+    once: bool = False,
 ) -> list[Demand]:
     """What all operators need of the rows before them, and then `demands`."""
-    state = _Demands({*names}, {*names})
+    state = _Demands({*names}, {*names}, once=once)
     brought = [()] * len(side) if start is None else _brought(side, start)
     found = [state.demand()]
     for operator, own in zip(reversed(side), reversed(brought), strict=True):
@@ -87,12 +97,14 @@ class _Demands:
     numbers: bool = False
     once: bool = False
     aspects: set[tuple[str, Aspect]] = field(default_factory=set)
+    ordered: bool = True
 
     def demand(self) -> Demand:
         present = frozenset(self.live - self.valued)
         wishes = frozenset(self.wishes)
         aspects = frozenset(self.aspects)
-        return Demand(frozenset(self.live), present, wishes, self.numbers, self.once, aspects)
+        live, counted = frozenset(self.live), (self.numbers, self.once)
+        return Demand(live, present, wishes, *counted, aspects, self.ordered)
 
     def before(self, operator: Operator) -> None:
         match operator:
@@ -104,6 +116,8 @@ class _Demands:
                 self._columns([*keys, *rested], [gathered.call for gathered in calls])
                 self.numbers = all(map(_weighed, (gathered.call for gathered in calls)))
                 self.once = all(ignores_repeats(gathered.call) for gathered in calls)
+                in_groups = any(keeps_order(gathered.call) for gathered in calls)
+                self.ordered = in_groups or (self.ordered and bool(keys))
             case operators.Argument(names=names):
                 self.live.difference_update(names)
                 self.valued.difference_update(names)
@@ -118,6 +132,7 @@ class _Demands:
                 self._ask([condition])
             case operators.Limit():
                 self.numbers = self.once = False
+                self.ordered = True
             case Unwind(variable=variable):
                 self.live.discard(variable.text)
                 self.valued.discard(variable.text)
@@ -131,9 +146,11 @@ class _Demands:
             case Finish():
                 self.live, self.valued = set(), set()
                 self.wishes, self.aspects = set(), set()
+                self.ordered = False
             case _:
                 self._names(of_clause(operator))
                 self.numbers = self.once = False
+                self.ordered = True
 
     def _names(self, names: Iterable[str]) -> None:
         names = {*names}

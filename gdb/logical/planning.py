@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
 
-from gdb.language.clauses import Query
+from gdb.language.clauses import Match, Query
 from gdb.language.procedure_signatures import Procedure
 from gdb.logical.build import built
 from gdb.logical.drop_projects import drop_projects
@@ -26,7 +26,7 @@ PASSES: tuple[Callable[[Operators, Names], Operators], ...] = (
     drop_projects,
 )
 """In the order in which they run. They take the operators, and the names of the answer's columns."""
-NAMES = tuple(function.__name__ for function in (*REWRITES, *PASSES))
+NAMES = (*(function.__name__ for function in (*REWRITES, *PASSES)), "distinct_matches")
 """The names of rewrites and passes."""
 
 
@@ -36,18 +36,22 @@ def planned(
     mode: MatchMode,
     start: Names = (),
     switched_off: Set[str] = frozenset(),
+    *,
+    once: bool = False,
 ) -> Plan:
     """The operators of a query after all rewrites and passes but those named in `switched_off`.
 
     query : `language.checks.check` found nothing wrong with it. procedures : what CALL finds. mode : of a MATCH that
-    names none. start : the names of the rows that it begins with.
+    names none. start : the names of the rows that it begins with. once : whether of equal rows one is enough, as in
+        EXISTS { }.
     """
     plan = built(improved(query, mode, switched_off), procedures, start)
-    return _passed(plan, switched_off)
+    return _passed(plan, switched_off, once=once)
 
 
-def _passed(plan: Plan, switched_off: Set[str]) -> Plan:
+def _passed(plan: Plan, switched_off: Set[str], *, once: bool = False) -> Plan:
     names = plan.names if plan.returns else ()
+    once = once or (len(plan.sides) > 1 and not any(plan.all))
     sides = []
     for side in plan.sides:
         operators = tuple(_inside(operator, switched_off) for operator in side)
@@ -58,6 +62,10 @@ def _passed(plan: Plan, switched_off: Set[str]) -> Plan:
                 if made is not operators:  # those that are as they were have been verified
                     verify(made, plan.start, names)
                 operators = made
+        if "distinct_matches" not in switched_off and any(map(_walks, operators)):
+            from gdb.logical.distinct_matches import distinct_matches  # here: few patterns walk
+
+            operators = distinct_matches(operators, names, once)
         sides.append(operators)
     return replace(plan, sides=tuple(sides))
 
@@ -66,3 +74,10 @@ def _inside(operator: Operator, switched_off: Set[str]) -> Operator:
     if isinstance(operator, Apply):
         return replace(operator, plan=_passed(operator.plan, switched_off))
     return operator
+
+
+def _walks(operator: Operator) -> bool:
+    """Whether an operator matches a pattern with a relationship of variable length."""
+    return isinstance(operator, Match) and any(
+        one.length is not None for path in operator.patterns for one in path.relationships
+    )

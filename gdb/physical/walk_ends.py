@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.executor.cpu import walkers
+from gdb.executor.cpu.path_ends import distinct_ends
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import Question, Steps
 from gdb.physical.rows.path_questions import differ_of
@@ -114,6 +115,9 @@ class Walks:
             return Ends(
                 begin[rows] if wants_start else None, side if wants_end else None, len(rows)
             )
+        if self.once and not listed:
+            rows, last = distinct_ends(question, self.conditions)
+            return _sides(begin[rows], last.astype(np.int64), wants_start, wants_end)
         if not listed:
             return self._counted(question, begin, wants_start, wants_end)
         rows, last, numbers = walkers.measure_paths(question, self.conditions)
@@ -134,3 +138,13 @@ class Walks:
         sums = np.zeros(len(values), np.int64)
         np.add.at(sums, at, numbers)
         return Ends(None, values, len(values), sums)
+
+
+def _sides(left: I64, right: I64, wants_left: bool, wants_right: bool) -> Ends:
+    """Pairs of ends without what is not needed, each once."""
+    if wants_left and wants_right:
+        return Ends(left, right, len(left))
+    if not (wants_left or wants_right):
+        return Ends(None, None, min(len(left), 1))
+    side = np.unique(left if wants_left else right)
+    return Ends(side if wants_left else None, side if wants_right else None, len(side))

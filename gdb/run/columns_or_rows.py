@@ -124,7 +124,8 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
         context = _context(run, planned, run.snapshot, None)
         from gdb.run.plan_tree import operator_lines  # here: only EXPLAIN and PROFILE need it
 
-        lines = operator_lines(context, planned, _chosen(planned, context, notes))
+        choice = _chosen(planned, context, notes)
+        lines = operator_lines(context, planned, choice, _instead(planned, context, notes, choice))
         return Result.of_lines("plan", lines, Summary(dict(clock.seconds), "", len(lines)))
     if not planned.writes:
         made = made_of(run.snapshot, None)
@@ -253,6 +254,15 @@ def _chosen(
         elif not small or _is_batch(context, plan):
             arrays = BATCH
     return Choice(None, first, why, arrays=arrays)
+
+
+def _instead(
+    planned: Planned, context: RowContext, notes: _Notes | None, choice: Choice
+) -> Choice | None:
+    """How a run goes on that meets more rows than its bound, for EXPLAIN; None for one without a bound."""
+    if choice.bound is None or choice.bound.expected is not None:
+        return None
+    return _chosen(planned, context, notes, few=False)
 
 
 def _bounded(planned: Planned, context: RowContext, small: bool) -> Bound | None:

@@ -9,17 +9,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.answer.summary import sentence, spent_lines
+from gdb.answer.summary import Summary, sentence, spent_lines
 from gdb.executor.choose_device import shown
 from gdb.executor.options import MOST_PLANS
 from gdb.language.clauses import Match
 from gdb.language.hidden_names import is_hidden
+from gdb.language.syntax import PatternTest, Subquery, walk
 from gdb.logical.cardinality import cardinality
-from gdb.logical.operators import Apply, Plan, names_after
+from gdb.logical.operators import Apply, Plan, expressions_of, names_after
 from gdb.physical.columns.steps import FirstRows, Found, Looked, Made, Walked
 from gdb.physical.meter import ANSWER, Figures
 from gdb.physical.pattern_plans import PatternPlan, expected_rows, of_clause, of_step
 from gdb.physical.rows.limiting import stops
+from gdb.physical.rows.subqueries import pattern_of_subquery
 from gdb.planner.explain import explain
 from gdb.records import replace
 from gdb.run.operator_tree import DUCKDB, ROWS, Shown, figures_text, tree_lines
@@ -40,15 +42,21 @@ PlanOver: TypeAlias = "tuple[Matching, GraphSource]"
 """A plan, and the graph that it is for."""
 
 
-def operator_lines(context: RowContext, planned: Planned, choice: Choice) -> list[str]:
+def operator_lines(
+    context: RowContext, planned: Planned, choice: Choice, instead: Choice | None = None
+) -> list[str]:
     """The lines of EXPLAIN, or of PROFILE, where the context has a meter: where the operators run, the operators, and
-    the warnings. Raises DeviceError."""
+    the warnings. instead : where they run that meet more rows than the bound of the choice. Raises DeviceError."""
     plan = planned.plan
     tree = _Tree(context, plan, choice)
     expected = context.estimates
     if expected is None:
         expected = cardinality(plan, tree.of_match, context.plain)
     lines = [f"operator by operator, {tree.where(plan)}: {choice.why}"]
+    if instead is not None and choice.bound is not None:
+        rows, found = choice.bound.taken, choice.bound.found
+        more = f"more than {rows:,} rows, or {found:,} embeddings of a pattern"
+        lines[0] += f"; where it meets {more}, it runs {_Tree(context, plan, instead).where(plan)}"
     lines += [*tree_lines(plan, tree.show, expected), *tree.after(), *_limits(plan, choice)]
     return [*lines, *(f"warning: {text}" for text in planned.warnings)]
 
@@ -160,19 +168,34 @@ class _Tree:
         return Shown(how, below, figures)
 
     def _over_rows(self, operator: Operator) -> Shown:
+        walks = tuple(self._walks(operator))
         if self.meter is None:
             planned = self.patterns(operator) if isinstance(operator, Match) else []
             below = tuple(line for one in planned for line in self._planned(one))
             where = "arrays or rows on cpu" if id(operator) in self.arrays else ROWS
             plans = [(one.plan, self.snapshot) for one in planned]
-            return Shown(self._rows_how(plans, where), below)
+            return Shown(self._rows_how(plans, where), below + walks)
         figures = self.meter.operators.get(id(operator), Figures(0))
-        below = tuple(self._runs(figures.plans))
+        below = tuple(self._runs(figures.plans)) + walks
         if not below and isinstance(operator, Match) and self.patterns(operator):
             below = ("no plan ran: found at the nodes that rows have, or by value",)
         ran = [(run.plan, run.graph) for run in figures.plans]
         where = "arrays on cpu" if figures.arrays else ROWS
         return Shown(self._rows_how(ran, where), below, figures)
+
+    def _walks(self, operator: Operator) -> Iterator[str]:
+        """A line for each relationship of variable length that is walked over rows, in the pattern of an operator and
+        in those that its expressions test."""
+        patterns = [self.context.pattern(operator)] if isinstance(operator, Match) else []
+        for expression in expressions_of(operator):
+            for part in walk(expression):
+                if isinstance(part, PatternTest | Subquery):
+                    inner = pattern_of_subquery(self.context, part)
+                    patterns += [] if inner is None else [inner]
+        for pattern in patterns:
+            for edge in pattern.long:
+                shown_ends = [name for name in edge.ends if not is_hidden(name)]
+                yield f"walk {' to '.join(shown_ends) or 'from anywhere'}: {edge.how}"
 
     def _rows_how(self, plans: Sequence[PlanOver], where: str) -> str:
         return f"compiled nest on {self._device(plans)}, {where}" if plans else where

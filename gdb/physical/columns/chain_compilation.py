@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import (
     aliased,
+    binary,
     call,
     cast,
     chosen,
@@ -15,10 +16,10 @@ from gdb.base.sql import (
     is_null,
     named_rows,
     row_number,
+    rows_of,
     select,
     united,
     value_of,
-    way,
     written,
 )
 from gdb.errors import LimitExceeded, QueryError
@@ -37,6 +38,7 @@ from gdb.physical.columns.steps import Chain
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
+    from gdb.base.sql import Part
     from gdb.executor.relational.relational_tail import Value
     from gdb.physical.rows.run_context import RowContext
 
@@ -75,11 +77,9 @@ def compiled(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Ch
 def _compiled(builder: Builder, plan: Plan) -> Chain:
     if not plan.returns:
         raise builder.refuse(plan.sides[0][-1].place, "a query without RETURN is")
-    found = [over(builder, side, plan.names, UNIT) for side in plan.sides]
-    if len(found) == 1:
-        sql, types = answer(found[0], plan.names)
-    else:
-        sql, types = _united(builder, plan, found)
+    alone = len(plan.sides) == 1
+    found = [over(builder, side, plan.names, UNIT, answers=alone) for side in plan.sides]
+    sql, types = answer(found[0], plan.names) if alone else _united(builder, plan, found)
     made, text = outputs(plan.names, types), written(sql)
     steps, used = tuple(builder.steps), builder.parameters.used(text)
     return Chain(steps, text, used, made, tuple(types), builder.ownership)
@@ -88,15 +88,15 @@ def _compiled(builder: Builder, plan: Plan) -> Chain:
 def answer(relation: Relation, names: Names) -> tuple[exp.Query, list[Type]]:
     """The SELECT of some names of a relation as o0, o1, ... in its order, and their types."""
     columns = [aliased(relation.names[name].column, f"o{k}") for k, name in enumerate(names)]
-    order = relation.sorted if relation.order is None else (way(relation.order),)
-    sql = select(columns, relation.from_, order=order)
+    sql = select(columns, relation.from_, order=relation.ways or relation.sorted)
     return sql, [relation.names[name].type for name in names]
 
 
 def _united(
     builder: Builder, plan: Plan, found: Sequence[Relation]
 ) -> tuple[exp.Query, list[Type]]:
-    """The SELECT of UNION, and the types of its columns."""
+    """The SELECT of UNION, and the types of its columns. Where rows of a side have an order, those of one side come
+    after those of the side before it, each side's in their order, and of equal ones the first is kept."""
     names, place = plan.names, plan.sides[1][0].place
     types: list[Type] = []
     for name in names:
@@ -104,21 +104,36 @@ def _united(
         if len(several) > 1:
             raise builder.refuse(place, f"UNION of several types of '{name}' is")
         types.append(several.pop() if several else NULL)
+    longest = max(len(side.order) for side in found)
+    order = tuple(builder.fresh("n") for _ in range(longest + 1)) if longest else ()
     sides = []
-    for side in found:
+    for number, side in enumerate(found):
         columns = [
             aliased(exp.Null() if held.type == NULL else held.column, f"o{k}")
             for k, held in enumerate(side.names[name] for name in names)
         ]
+        if order:
+            rest = [value_of(0) for _ in range(longest - len(side.order))]
+            values: list[Part] = [value_of(number), *side.order, *rest]
+            columns += map(aliased, values, order)
         sides.append(select(columns, side.from_))
     sql = sides[0]
     for every, other in zip(plan.all, sides[1:], strict=True):
-        sql = united(sql, other, every=every)
-    return sql, types
+        sql = united(sql, other, every=every or bool(order))
+    if not order:
+        return sql, types
+    columns_of = {name: Held(f"o{k}", types[k]) for k, name in enumerate(names)}
+    union = Relation(sql, columns_of, order, order)
+    if not all(plan.all):
+        union = column_projection.distinct(builder, union, operators.Distinct(names, place))
+    return answer(union, names)
 
 
-def over(builder: Builder, side: Operators, names: Names, start: Relation) -> Relation:
-    """The relation that some operators make of one. names : the columns of the answer.
+def over(
+    builder: Builder, side: Operators, names: Names, start: Relation, *, answers: bool = True
+) -> Relation:
+    """The relation that some operators make of one. names : the columns of the answer. answers : its rows are the
+    answer, and nothing else is made of them.
 
     Raises
     ------
@@ -139,7 +154,7 @@ def over(builder: Builder, side: Operators, names: Names, start: Relation) -> Re
             case Match():
                 relation = builder.matched(relation, operator, demand)
             case Unwind():
-                relation = _unwound(builder, relation, operator)
+                relation = _unwound(builder, relation, operator, demand)
             case operators.Project():
                 relation = column_projection.compile_project(builder, relation, operator, demand)
             case operators.Aggregate():
@@ -154,16 +169,20 @@ def over(builder: Builder, side: Operators, names: Names, start: Relation) -> Re
                 after = side[place + 1] if place + 1 < len(side) else None
                 limit = after if isinstance(after, operators.Limit) else None
                 behind = side[place + 1 + (limit is not None) :]
-                last = all(isinstance(one, (operators.Project, operators.Filter)) for one in behind)
+                last = answers and all(
+                    isinstance(one, (operators.Project, operators.Filter)) for one in behind
+                )
                 relation = column_projection.compile_sort(builder, relation, operator, limit, last)
             case operators.Limit():
                 if operator is not limit:
                     relation = column_projection.compile_limit(builder, relation, operator)
             case operators.Apply():
-                relation = _applied(builder, relation, operator)
+                relation = _applied(builder, relation, operator, demand)
             case _:
                 raise builder.refuse(operator.place, f"{type(operator).__name__} is")
         relation = relation.only(demand.live)
+        if not demand.ordered:
+            relation = relation.unordered()
         if builder.ownership is not None:
             with_limit = isinstance(operator, operators.Sort) and limit is not None
             relation = owned(builder, relation, operator, demand, whole=not with_limit)
@@ -190,12 +209,17 @@ def owned(
     return relation
 
 
-def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
-    """UNWIND: a row for each item; rows keep the order of the items."""
+# ---- UNWIND and CALL { } -------------------------------------------------------------------------
+
+
+def _unwound(builder: Builder, relation: Relation, clause: Unwind, demand: Demand) -> Relation:
+    """UNWIND: a row for each item. They keep the order of the items, except behind rows in no order."""
+    ordered = demand.ordered and bool(relation.order)
+    first = demand.ordered and relation.source is None
     if (span := integers_of(clause.list, builder.scope.parameters)) is not None:
         if len(span) > LONGEST_SPAN:
             raise builder.refuse(clause.place, "so long a range is")
-        return _counted(builder, relation, clause, span)
+        return _counted(builder, relation, clause, span, first, ordered)
     # here: only lists with a pattern in them need it
     from gdb.physical.columns.pattern_columns import PatternColumns
 
@@ -214,46 +238,85 @@ def _unwound(builder: Builder, relation: Relation, clause: Unwind) -> Relation:
     else:
         sql = chosen((is_null(sql), value_of([])), default=exp.Array(expressions=[sql]))
     relation, source = looked_up(builder, relation, columns)
-    column = builder.fresh("u")
-    inner = select_columns([*relation.columns, aliased(call("unnest", sql), column)], source)
-    return _with_items(builder, relation, clause, inner, Held(column, item))
+    column, place = builder.fresh("u"), builder.fresh("n") if ordered else None
+    made: list[Part] = [aliased(call("unnest", sql), column)]
+    if place is not None:
+        listed = builder.fresh("u")
+        source = rows_of(select_columns([*relation.columns, aliased(sql, listed)], source))
+        made = [
+            aliased(call("unnest", listed), column),
+            aliased(call("generate_subscripts", listed, value_of(1)), place),
+        ]
+    inner = select_columns([*relation.columns, *made], source)
+    return _with_items(builder, relation, clause, inner, Held(column, item), first, place)
 
 
-def _counted(builder: Builder, relation: Relation, clause: Unwind, span: range) -> Relation:
+def _counted(
+    builder: Builder, relation: Relation, clause: Unwind, span: range, first: bool, ordered: bool
+) -> Relation:
     """UNWIND of the integers of a range(), which are made one after the other and never form a list."""
     builder.rows = max(builder.rows, len(span))
     column, series = builder.fresh("u"), builder.fresh("g")
     bounds = (span.start, span[-1], span.step) if span else (1, 0, 1)
     # written out: with parameters DuckDB makes a list of all
     made = named_rows(call("generate_series", *map(value_of, bounds)), series, [column])
-    inner = select_columns([*relation.columns, column], relation.from_, made)
-    return _with_items(builder, relation, clause, inner, Held(column, INTEGER))
+    columns: list[Part] = [*relation.columns, column]
+    place = builder.fresh("n") if ordered else None
+    if place is not None:
+        # -1 - x, not -x, which the least integer has not
+        falling = binary(exp.Sub, value_of(-1), column)
+        columns.append(aliased(column if span.step > 0 else falling, place))
+    inner = select_columns(columns, relation.from_, made)
+    return _with_items(builder, relation, clause, inner, Held(column, INTEGER), first, place)
 
 
 def _with_items(
-    builder: Builder, relation: Relation, clause: Unwind, inner: exp.Query, item: Held
+    builder: Builder,
+    relation: Relation,
+    clause: Unwind,
+    inner: exp.Query,
+    item: Held,
+    first: bool,
+    place: str | None,
 ) -> Relation:
-    """The relation whose rows `inner` selects, with what UNWIND names."""
+    """The relation whose rows `inner` selects, with what UNWIND names. first : their order is that of the items, and
+    needed. place : the column of it that the items of each row are ascending in, where the rows before have an order
+    that is needed."""
     name = clause.variable.text
     names = {n: h for n, h in relation.names.items() if n != name and not is_hidden(n)}
     names[name] = item
-    rest = tuple(hidden for hidden in relation.hidden if hidden != relation.order)
-    found = replace(relation, source=inner, names=names, hidden=rest, order=None)
-    if relation.order is None and relation.source is not None:
+    found = replace(relation, source=inner, names=names)
+    if place is not None:
+        return replace(found, hidden=(*found.hidden, place), order=(*found.order, place))
+    if not first:
         return found
     number = builder.fresh("n")
     sql = select_columns([*found.columns, aliased(row_number(), number)], inner)
-    return replace(found, source=sql, hidden=(*rest, number), order=number)
+    return replace(found, source=sql, hidden=(number,), order=(number,))
 
 
-def _applied(builder: Builder, relation: Relation, operator: operators.Apply) -> Relation:
-    """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them."""
+def _applied(
+    builder: Builder, relation: Relation, operator: operators.Apply, demand: Demand
+) -> Relation:
+    """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them. The rows of one row
+    keep their order; behind rows in no order that of an ORDER BY."""
     plan = operator.plan
     if operator.sees or operator.optional or not operator.returns or len(plan.sides) > 1:
         raise builder.refuse(operator.place, "a CALL { } that sees the rows, or with UNION, is")
     place = builder.reached
-    inner = over(builder, plan.sides[0], plan.names, UNIT)
+    inner = over(builder, plan.sides[0], plan.names, UNIT, answers=False)
     builder.reached = place
+    sorts = any(isinstance(one, operators.Sort) for one in plan.sides[0])
+    if not demand.ordered:
+        inner = inner.unordered()
+    elif inner.order and not relation.order and relation.source is not None:
+        if sorts:
+            relation, number = builder.numbered(relation)
+            relation = replace(relation, order=(number,))
+        else:
+            inner = inner.unordered()
     columns = [*relation.columns, *inner.columns]
     sql = select_columns(columns, relation.from_, inner.from_)
-    return replace(relation, source=sql, names={**relation.names, **inner.names})
+    found = replace(relation, source=sql, names={**relation.names, **inner.names})
+    order = (*found.order, *inner.order)
+    return replace(found, hidden=(*found.hidden, *inner.order), order=order)

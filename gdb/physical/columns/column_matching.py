@@ -32,12 +32,13 @@ from gdb.language.syntax import ElementReference, HasLabels, Name, Variable
 from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import RelationColumns
-from gdb.physical.columns.paths import Part, Paths, alike, folded_path, read_pattern, rivals
+from gdb.physical.columns.paths import Part, Paths, folded_path, read_pattern
 from gdb.physical.columns.pattern_columns import PatternColumns
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, select_columns
 from gdb.physical.columns.semi_joins import add_semi_joins
 from gdb.physical.columns.steps import Found, Sought
 from gdb.physical.rows.component import ComponentRun
+from gdb.physical.rows.distinct_paths import alike, rivals
 from gdb.physical.rows.pattern import Component, Condition
 from gdb.records import replace
 from gdb.storage.format.direction import Direction

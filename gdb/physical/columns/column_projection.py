@@ -127,9 +127,12 @@ def _hold(translator: ChainTranslator, expression: Expression) -> tuple[Held, ex
 def compile_aggregate(
     builder: Builder, relation: Relation, operator: Aggregate, demand: Demand
 ) -> Relation:
-    """A row for each group."""
+    """A row for each group, in the order of their first rows where the rows have one that is needed."""
     if operator.rest:
         raise builder.refuse(operator.place, "what is beside an aggregate here is")
+    in_order = demand.ordered and bool(operator.keys)
+    if in_order:
+        relation = builder.in_one_order(relation)
     keys = [key.expression for key in operator.keys]
     calls = [gathered.call for gathered in operator.calls]
     relation, answered = _answered(builder, relation, [*keys, *calls])
@@ -141,10 +144,12 @@ def compile_aggregate(
     translator = ChainTranslator(builder, columns)
     names: dict[str, Held] = {}
     made: list[Part] = []
+    groups: list[exp.Expr] = []
     carried: list[Part] = []
     for key, expression in zip(operator.keys, keys, strict=True):
         held, sql = _hold(translator, expression)
         names[key.name] = held
+        groups.append(sql)
         made.append(aliased(sql, held.column))
         if builder.alone:  # there will be nothing to look it up in
             taken = _stored(builder, relation, expression, key.name, demand)
@@ -157,22 +162,31 @@ def compile_aggregate(
         if builder.rows > MOST_LISTED and AGGREGATES[of.function.text.lower()].listed:
             # DuckDB would make a list of them that no budget counts
             raise builder.refuse(of.place, "an aggregate of so many values is")
-        typed = translator.aggregated(of, relation.order, relation.weight)
+        typed = translator.aggregated(of, groups, relation.ways, relation.weight)
         column = builder.fresh("a")
         names[gathered.name] = Held(column, typed.type)
         made.append(aliased(typed.sql, column))
     if not keys:  # aggregates of null alone leave none, and there is one row all the same
         made.append(aliased(counted(), builder.fresh("a")))
+    order = _first_rows(builder, relation) if in_order else {}
+    made += [aliased(sql, column) for column, sql in order.items()]
     relation, source = looked_up(builder, relation, columns)
     if translator.before:
         source = rows_of(select([exp.Star(), *translator.before], source))
-    groups = [value_of(k + 1) for k in range(len(keys))]
     builder.all_needed()
-    return Relation(select([*made, *carried], source, group=groups), names)
+    numbers = [value_of(k + 1) for k in range(len(keys))]
+    sql = select([*made, *carried], source, group=numbers)
+    return Relation(sql, names, tuple(order), tuple(order))
+
+
+def _first_rows(builder: Builder, relation: Relation) -> dict[str, exp.Expr]:
+    """Of groups of rows in one order: a new column, and its SQL, by which the groups are in that of their first rows;
+    nothing where the rows have none."""
+    return {builder.fresh("n"): call("min", column) for column in relation.order}
 
 
 def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relation:
-    """The rows without their repetitions."""
+    """The rows without their repetitions, the first of equal ones where they have an order."""
     if {*relation.names} != {*operator.names}:
         raise builder.refuse(operator.place, "an order by more than the columns of DISTINCT is")
     for held in relation.names.values():
@@ -184,7 +198,16 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
     if not columns:
         raise builder.refuse(operator.place, "DISTINCT of nothing is")
     builder.all_needed()
-    return Relation(select_columns(columns, relation.from_, distinct=True), names)
+    if not relation.order:
+        return Relation(select_columns(columns, relation.from_, distinct=True), names)
+    relation = builder.in_one_order(relation)
+    order = _first_rows(builder, relation)
+    columns = list(dict.fromkeys(columns))
+    made: list[Part] = [*columns]
+    made += [aliased(sql, column) for column, sql in order.items()]
+    groups = [value_of(k + 1) for k in range(len(columns))]
+    sql = select(made, relation.from_, group=groups)
+    return Relation(sql, names, tuple(order), tuple(order))
 
 
 # ---- order ---------------------------------------------------------------------------------------
@@ -193,8 +216,8 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
 def compile_sort(
     builder: Builder, relation: Relation, operator: Sort, limit: Limit | None, last: bool
 ) -> Relation:
-    """The rows in their order, numbered. limit : what of them is left out at once. last : only the answer needs
-    the order, no later operator, and the rows need no numbers."""
+    """The rows in their order, numbered; equal ones in the order in which they came. limit : what of them is left out
+    at once. last : only the answer needs the order, no later operator, and the rows need no numbers."""
     relation = relation if limit is None else builder.expanded(relation)
     relation, keys = _answered(builder, relation, [item.expression for item in operator.keys])
     sources = RelationColumns(builder, relation.names)
@@ -204,20 +227,21 @@ def compile_sort(
     keyed = [builder.fresh("s") for _ in sorts]
     inner = [aliased(sql, name) for sql, name in zip(sorts, keyed, strict=True)]
     ways = tuple(_way(name, item) for name, item in zip(keyed, operator.keys, strict=True))
-    rest = tuple(name for name in relation.hidden if name != relation.order)
-    columns = [*replace(relation, hidden=rest).columns]
+    ways += relation.ways
+    before, rest = relation.order, relation.unordered().hidden
+    columns = [*relation.unordered().columns]
     names = relation.names
-    sql = select_columns([*columns, *inner], source)
+    sql = select_columns([*columns, *before, *inner], source)
     if limit is not None:  # the order of a subquery is not promised, only which rows it has
         sql = cut(sql, ways, *cuts(builder, limit))
         names = {n: replace(held, origin=None) for n, held in names.items()}
     builder.all_needed()
-    relation = replace(relation, source=sql, names=names, order=None)
+    relation = replace(relation, source=sql, names=names, order=())
     if last:
-        return replace(relation, hidden=(*rest, *keyed), sorted=ways)
+        return replace(relation, hidden=(*rest, *before, *keyed), sorted=ways)
     number = builder.fresh("n")
     sql = select_columns([*columns, aliased(row_number(ways), number)], sql)
-    return replace(relation, source=sql, hidden=(*rest, number), order=number)
+    return replace(relation, source=sql, hidden=(*rest, number), order=(number,))
 
 
 def _way(name: str, item: SortItem) -> exp.Expr:
@@ -244,11 +268,10 @@ def compile_limit(builder: Builder, relation: Relation, operator: Limit) -> Rela
     """The rows that SKIP and LIMIT leave. Of rows in no order any, and no more of them are matched than it takes."""
     skip, limit = cuts(builder, operator)
     relation = builder.expanded(relation)
-    order = () if relation.order is None else (way(relation.order),)
-    sql = cut(select_columns(relation.columns, relation.from_), order, skip, limit)
+    sql = cut(select_columns(relation.columns, relation.from_), relation.ways, skip, limit)
     names = {n: replace(held, origin=None) for n, held in relation.names.items()}
     relation = replace(relation, source=sql, names=names)
-    if relation.order is None and limit is not None:
+    if not relation.order and limit is not None:
         return builder.limited(relation, limit)
     builder.all_needed()
     return relation

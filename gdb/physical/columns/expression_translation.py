@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from gdb.base.sql import call, cast, column_of, exp, is_null, negated, way
+from gdb.base.sql import (
+    call,
+    cast,
+    column_of,
+    equal,
+    exp,
+    is_null,
+    joined,
+    negated,
+    row_number,
+    value_of,
+)
 from gdb.base.values.problems import ValueProblem
 from gdb.functions.sql_pieces import LONGEST_LIST, number, or_nothing
-from gdb.functions.types import INTEGER, NULL, Type, Typed, TypeName
+from gdb.functions.types import BOOLEAN, INTEGER, NULL, Type, Typed, TypeName
 from gdb.imports import deferred
 from gdb.language import syntax
 from gdb.language.refusals import untranslatable_part
@@ -129,10 +140,14 @@ class ChainTranslator(Translator):
         return argument.is_null or argument.kind is TypeName.INTEGER
 
     def aggregated(
-        self, expression: syntax.Call, order: str | None, weight: str | None = None
+        self,
+        expression: syntax.Call,
+        keys: Sequence[exp.Expr] = (),
+        order: Sequence[exp.Expr] = (),
+        weight: str | None = None,
     ) -> Typed:
-        """SQL of an aggregate. order : the column by which collect() is to gather. weight : that with the number of
-        rows each represents, where the aggregate takes that (`weighs`)."""
+        """SQL of an aggregate of groups that are alike in `keys`. order : in which collect() is to gather. weight : the
+        column with the number of rows each represents, where the aggregate takes that (`weighs`)."""
         name = expression.function.text.lower()
         prepared = self._prepared(expression)
         assert isinstance(prepared, syntax.Call)
@@ -140,11 +155,14 @@ class ChainTranslator(Translator):
             argument = None if expression.star else self.translate(prepared.arguments[0])
             return _weighted(name, argument, weight)
         found = self.gathered(prepared)
-        if name != "collect" or order is None or found.type.item is TypeName.NULL:
+        if name != "collect" or not order or found.type.item is TypeName.NULL:
             return found
+        argument, tests = self.translate(prepared.arguments[0]), list[exp.Expr]()
         if expression.distinct:
-            raise self.builder.refuse(expression.place, "collect(DISTINCT) of sorted rows is")
-        return _ordered(self.translate(prepared.arguments[0]), found.type, order)
+            by = [part.copy() for part in (*keys, argument.sql)]
+            first = equal(row_number([one.copy() for one in order], by), value_of(1))
+            tests = [self.named(Typed(first, BOOLEAN)).sql]
+        return _ordered(argument, found.type, order, tests)
 
 
 def _weighted(name: str, argument: Typed | None, weight: str) -> Typed:
@@ -161,9 +179,12 @@ def _weighted(name: str, argument: Typed | None, weight: str) -> Typed:
     return Typed(call("coalesce", cast(gathered, "BIGINT"), number(0)), INTEGER)
 
 
-def _ordered(argument: Typed, type_: Type, order: str) -> Typed:
-    """collect() in the order of a column."""
-    by = exp.Order(this=argument.sql, expressions=[way(order)])
-    there = exp.Where(this=negated(is_null(argument.sql.copy())))
+def _ordered(
+    argument: Typed, type_: Type, order: Sequence[exp.Expr], tests: Sequence[exp.Expr]
+) -> Typed:
+    """collect() in an order. tests : of the rows that it gathers."""
+    by = exp.Order(this=argument.sql, expressions=[one.copy() for one in order])
+    tests = [negated(is_null(argument.sql.copy())), *tests]
+    there = exp.Where(this=joined(exp.And, tests))
     gathered = exp.Filter(this=call("list", by), expression=there)
     return Typed(call("coalesce", gathered, or_nothing(type_)), type_)

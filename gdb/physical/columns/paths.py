@@ -15,6 +15,7 @@ from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.relation import Builder, Relation
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admissible
+from gdb.physical.rows.distinct_paths import rivals
 from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, pattern_of_match
 from gdb.records import dataclass, field, replace
 
@@ -40,11 +41,6 @@ class Part:
     number: str | None = None
     present: Mapping[str, str] = field(default_factory=dict)
     beside: bool = False
-
-
-def alike(a: RowEdge, b: RowEdge) -> bool:
-    """Whether two edges of a pattern could be the same relationship, by their types."""
-    return not a.types or not b.types or bool(set(a.types) & set(b.types))
 
 
 def _check(builder: Builder, pattern: Pattern) -> None:
@@ -84,14 +80,6 @@ def folded_path(pattern: Pattern, component: Component, bound: Collection[str]) 
         return False
     (vertex,) = component.vertices
     return vertex not in bound and any(vertex in edge.ends for edge in pattern.long)
-
-
-def rivals(pattern: Pattern, edge: RowEdge) -> list[RowEdge]:
-    """The other edges of a pattern that must differ from those of a path."""
-    if not pattern.mode.edges_differ:
-        return []
-    others = (e for e in pattern.edges.values() if e.name != edge.name)
-    return [e for e in others if e.clause == edge.clause and alike(edge, e)]
 
 
 class Paths:
@@ -170,7 +158,7 @@ class Paths:
         builder.steps.append(
             Walked(
                 *(part.table, self.pattern, edge, left, right, columns, tuple(taken)),
-                once=self.demand.once,
+                once=self._once(edge),
                 used=names,
                 used_table=used_table,
                 length=part.lengths.get(edge.name),
@@ -185,7 +173,11 @@ class Paths:
     def _counts(self, edge: RowEdge) -> bool:
         """Whether paths are to be counted, and not listed."""
         listed = edge.name in self.wanted or edge.selector is not None
-        return self.demand.numbers and not self.demand.once and not listed
+        return self.demand.numbers and not self._once(edge) and not listed
+
+    def _once(self, edge: RowEdge) -> bool:
+        """Whether of all paths with the same ends one is enough."""
+        return self.demand.once or edge.once
 
     def _end(self, name: str) -> End:
         return End(name, self.places.get(name), self.conditions.get(name, ()))

@@ -17,6 +17,7 @@ from gdb.base.sql import (
     rows_of,
     select,
     value_of,
+    way,
     written,
 )
 from gdb.errors import NotSupported
@@ -69,8 +70,8 @@ class Relation:
     """Rows.
 
     source : a table's name, or a SELECT; None is one row without names. names : in the order in which they came.
-    hidden : columns that every row keeps through all clauses: numbers of rows. order : the one of them that says in
-        which order the rows are.
+    hidden : columns that every row keeps through all clauses: numbers of rows. order : those of them that the rows are
+        ascending in, the first one first; none where they are in no order.
     sorted : how ORDER BY says it of others of them, where only the answer needs the order.
     weight : the one of them with the number of equal rows that a row represents, 1 or more; None where each is one.
     """
@@ -78,7 +79,7 @@ class Relation:
     source: str | exp.Query | None
     names: Mapping[str, Held] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
-    order: str | None = None
+    order: tuple[str, ...] = ()
     weight: str | None = None
     sorted: tuple[exp.Expr, ...] = ()
 
@@ -103,6 +104,18 @@ class Relation:
         """With fewer names."""
         kept = frozenset(live)
         return replace(self, names={n: held for n, held in self.names.items() if n in kept})
+
+    @property
+    def ways(self) -> tuple[exp.Expr, ...]:
+        """How ORDER BY says the order of the rows; none where they are in no order."""
+        return tuple(way(column) for column in self.order)
+
+    def unordered(self) -> Relation:
+        """The rows in no order."""
+        if not self.order:
+            return self
+        hidden = tuple(column for column in self.hidden if column not in self.order)
+        return replace(self, hidden=hidden, order=())
 
     def unweighted(self) -> Relation:
         """Each of its rows as one."""
@@ -203,6 +216,15 @@ class Builder:
         columns: list[Part] = [*relation.columns, aliased(row_number(), number)]
         source, hidden = select_columns(columns, relation.from_), (*relation.hidden, number)
         return self.as_table(replace(relation, source=source, hidden=hidden)), number
+
+    def in_one_order(self, relation: Relation) -> Relation:
+        """The relation with one number of its rows for the several columns that say their order."""
+        if len(relation.order) < 2:
+            return relation
+        bare, number = relation.unordered(), self.fresh("n")
+        columns: list[Part] = [*bare.columns, aliased(row_number(relation.ways), number)]
+        source, hidden = select_columns(columns, relation.from_), (*bare.hidden, number)
+        return replace(bare, source=source, hidden=hidden, order=(number,))
 
     def table(self, letter: str, query: exp.Query, what: str, *, part: bool = False) -> str:
         """A new table, of what a SELECT gives. what, part : as `Made`."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from gdb.errors import NotSupported
 from gdb.executor.cpu import shortest_paths, walkers
+from gdb.executor.cpu.path_ends import distinct_ends
 from gdb.executor.nest.tables import bitset
 from gdb.executor.plan.embeddings import Embeddings, unbound_edges
 from gdb.executor.relational import arrow
@@ -110,6 +111,9 @@ class _Walking:
         question = self.walks.question(members, self.steps)
         question = replace(question, goals=question.starts)
         begin = question.starts.astype(np.int64)
+        if self.step.once and not self.step.listed:
+            rows, _ = distinct_ends(question, self.conditions)
+            return Ends(begin[rows], begin[rows], len(rows))
         find = walkers.measure_paths if self.step.listed else walkers.tally_ends
         rows, _, numbers = find(question, self.conditions)
         return Ends(begin[rows], begin[rows], len(rows), numbers)
@@ -132,9 +136,8 @@ class _Walking:
             others = self.members.of(step, end)
             if others is not None:
                 question = replace(question, ends=bitset(others, question.vids))
-        once = step.once and not step.listed and question.goals is None
-        if once and question.reachable:
-            rows, last = walkers.reach_ends(question, self.conditions)
+        if step.once and not step.listed:
+            rows, last = distinct_ends(question, self.conditions)
             numbers = None
         else:
             find = walkers.measure_paths if step.listed else walkers.tally_ends

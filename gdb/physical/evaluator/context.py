@@ -23,12 +23,16 @@ Condition: TypeAlias = "Callable[[Row], bool | None]"
 class Subqueries(Protocol):
     """What answers the patterns and queries inside an expression."""
 
-    def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
-        """The rows that extend `row` by the pattern's variables, one for each match."""
+    def matches(
+        self, pattern: PathPattern, where: Expression | None, row: Row, *, once: bool = False
+    ) -> Iterator[Row]:
+        """The rows that extend `row` by the pattern's variables, one for each match. once : it matters only whether
+        there is one."""
         ...
 
-    def rows(self, query: Query, row: Row) -> Iterable[Row]:
-        """The rows of a query that may name what is in `row`; of a bare MATCH query, its matches."""
+    def rows(self, query: Query, row: Row, *, once: bool = False) -> Iterable[Row]:
+        """The rows of a query that may name what is in `row`; of a bare MATCH query, its matches. once :
+        see `matches`."""
         ...
 
 

@@ -234,7 +234,7 @@ class Evaluator:
                 return loops.quantifier(kind, name.text, self.items(of), test, allowance)
             case syntax.PatternTest(pattern=pattern):
                 matches = self._subqueries().matches
-                return lambda row: any(True for _ in matches(pattern, None, row))
+                return lambda row: any(True for _ in matches(pattern, None, row, once=True))
             case _:
                 return None
 
@@ -394,7 +394,7 @@ class Evaluator:
         rows, query = self._subqueries().rows, expression.query
         match expression.kind:
             case "EXISTS":
-                return lambda row: any(True for _ in rows(query, row))
+                return lambda row: any(True for _ in rows(query, row, once=True))
             case "COUNT":
                 return lambda row: sum(1 for _ in rows(query, row))
             case "COLLECT":  # its RETURN has one column

@@ -13,6 +13,7 @@ import numpy as np
 
 from gdb.language.hidden_names import is_hidden
 from gdb.physical.rows.component import ComponentRun, Table
+from gdb.physical.rows.distinct_paths import rivals
 from gdb.physical.rows.expand import expand_component, places_labelled
 from gdb.physical.rows.row_look_ups import equality, seek
 from gdb.storage.graph.adjacency import I64, U32
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 Rows = TypeVar("Rows", bound="Sized")
+
+SHORT = 4
+"""The length up to which paths are listed before what they must differ from is matched."""
 
 
 class ComponentMatching(ABC, Generic[Rows]):
@@ -82,6 +86,9 @@ class ComponentMatching(ABC, Generic[Rows]):
         for component in components:
             if self.bound & {*component.vertices, *component.edges}:
                 return component
+        before = self._before_once(components, long)
+        if before is not None:
+            return before
         if any(edge.selector is None and self.bound.intersection(edge.ends) for edge in long):
             return None
         # one that a path leads to is reached by it, and matched as bound; of those that begin it, one that is named
@@ -93,6 +100,34 @@ class ComponentMatching(ABC, Generic[Rows]):
                 not self._is_named(c),
             ),
         )
+
+    def _before_once(
+        self, components: Sequence[Component], long: Sequence[RowEdge]
+    ) -> Component | None:
+        """A component to match before paths if one path between two nodes is enough: relationships that these must
+        differ from, or an end that a value names."""
+        for edge in long:
+            if edge.once and self.bound.intersection(edge.ends):
+                names = {*edge.ends}
+                if self._may_wait(edge):
+                    names |= {one.name for one in rivals(self.pattern, edge)}
+                for component in components:
+                    if names & {*component.edges}:
+                        return component
+                    if names & {*component.vertices} and self._is_named(component):
+                        return component
+        return None
+
+    def _may_wait(self, edge: RowEdge) -> bool:
+        """Whether the paths of an edge are found after all that they must differ from: not short ones, and not in a
+        run that tries few rows."""
+        assert edge.length is not None
+        tries = self.few is not None and self.few.ends
+        return not tries and (edge.length.high is None or edge.length.high > SHORT)
+
+    def _once(self, edge: RowEdge) -> bool:
+        """Whether of the paths of an edge one is enough, now that all is bound that they must differ from."""
+        return edge.once and all(one.name in self.bound for one in rivals(self.pattern, edge))
 
     def _is_named(self, component: Component) -> bool:
         """Whether a value of the rows names a node of a component."""

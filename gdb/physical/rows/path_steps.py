@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.executor.cpu.path_ends import distinct_ends
 from gdb.executor.walk import PathBound
 from gdb.physical.rows.number_graph import node_of
 from gdb.physical.rows.path_questions import (
@@ -35,6 +36,8 @@ class PathSteps:
 
     def step(self, context: RowContext, rows: list[Row]) -> list[Row] | None:
         """A step of a program."""
+        if self._edge.once:
+            return self._reached(context, rows)
         bound = PathBound(context.graph.most, short=True)
         conditions = conditions_of(context, bound)
         paths = paths_of(self._edge, self._question(context, rows), conditions)
@@ -57,6 +60,18 @@ class PathSteps:
             found = mine[0] if self._edge.alone else graph.listed(mine)
             made.append({**rows[places[k]], name: found, end: ends[k]})
         return made
+
+    def _reached(self, context: RowContext, rows: list[Row]) -> list[Row] | None:
+        """The rows with each node at which a path ends, once."""
+        graph = context.graph
+        most = graph.most + 1
+        at, ends = distinct_ends(self._question(context, rows), conditions_of(context), most)
+        if len(at) > graph.most:
+            return None
+        context.embeddings += len(at)
+        order = np.argsort(at, kind="stable")
+        places, nodes = at[order].tolist(), graph.nodes(ends[order])
+        return [{**rows[k], self._end: node} for k, node in zip(places, nodes, strict=True)]
 
     def count(self, context: RowContext, rows: list[Row]) -> int | None:
         """How many rows `step` makes."""

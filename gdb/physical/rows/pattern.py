@@ -6,7 +6,7 @@ ordinary conditions on those names.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,7 @@ from gdb.language.syntax import (
     rebuilt,
     walk,
 )
+from gdb.physical.rows.distinct_paths import mark_once
 from gdb.query_graph import MatchMode
 from gdb.records import dataclass, field, replace
 from gdb.storage.format.direction import Direction
@@ -89,6 +90,7 @@ class RowEdge:
 
     alone : it means one relationship, although it has a length. clause : the number of its MATCH among those that
         the pattern is made of; relationships differ within one.
+    once : of all its paths between two nodes one is enough, and rows do not have what it goes along.
     """
 
     name: str
@@ -103,11 +105,19 @@ class RowEdge:
     conditions: tuple[Expression, ...] = ()
     alone: bool = False
     clause: int = 0
+    once: bool = False
 
     @property
     def ends(self) -> tuple[str, str]:
         """The names of the vertices left and right of it."""
         return self.left, self.right
+
+    @property
+    def how(self) -> str:
+        """What is found of its paths over rows, for EXPLAIN."""
+        if self.selector is not None:
+            return "shortest paths"
+        return "only where paths end" if self.once else "every path"
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,19 +311,21 @@ def pattern_of(
     patterns: Sequence[PathPattern],
     where: Expression | None,
     mode: MatchMode,
+    needed: Set[str] | None = None,
 ) -> Pattern:
-    """Take a MATCH clause apart.
+    """Take a MATCH clause apart. needed : as `gdb.language.clauses.Match.needed`.
 
     Raises
     ------
     NotSupported : a path of variable length in a mode that concerns nodes; a selector of a longer pattern.
     """
-    return _pattern(text, [(0, path) for path in patterns], where, mode)
+    return _pattern(text, [(0, path) for path in patterns], where, mode, needed)
 
 
 def pattern_of_match(text: str, clause: Match, default: MatchMode) -> Pattern:
     """Take a MATCH clause apart. default : its mode where it names none. Raises as `pattern_of`."""
-    return _pattern(text, clause.numbered, clause.where, clause.mode or default)
+    mode = clause.mode or default
+    return _pattern(text, clause.numbered, clause.where, mode, clause.needed)
 
 
 def _pattern(
@@ -321,11 +333,15 @@ def _pattern(
     patterns: Sequence[tuple[int, PathPattern]],
     where: Expression | None,
     mode: MatchMode,
+    needed: Set[str] | None,
 ) -> Pattern:
     every = [path for _, path in patterns]
     if repeats(every):
         return _varied(text, every, where, mode)
-    return _PatternReader(text, mode).read(patterns, where)
+    found = _PatternReader(text, mode).read(patterns, where)
+    if needed is not None:
+        mark_once(found, needed)
+    return found
 
 
 def _varied(

@@ -29,11 +29,17 @@ def numbers(
 ) -> I64 | None:
     """How many embeddings a pattern has at each row, i64[rows]; without `exact` 1 for any number of them.
 
-    None where that is not for the executors alone: a path of variable length, several components, a relationship or
-    nothing that the rows bind, a condition on more than one element.
+    None where that is not for the executors alone: a path of variable length whose number matters, or with more of a
+    pattern around it; several components, a relationship or nothing that the rows bind, a condition on more than one
+    element.
     """
     if pattern.variants:
         return None
+    if pattern.long and not exact:
+        # machine code of its own
+        from gdb.physical.rows.path_answers import reached
+
+        return reached(context, pattern, rows)
     components = pattern.components()
     if pattern.long or pattern.routes or len(components) > 1:
         return None

@@ -21,6 +21,7 @@ from gdb.language.syntax import Comparator, Comparison, Expression
 from gdb.physical.rows.batches import Few
 from gdb.physical.rows.component import Table
 from gdb.physical.rows.component_matching import ComponentMatching
+from gdb.physical.rows.distinct_paths import rivals
 from gdb.physical.rows.pattern import Component, Pattern, RowEdge, Variant
 from gdb.physical.rows.row_look_ups import ValuesOf
 from gdb.physical.rows.subqueries import Prepared
@@ -126,11 +127,14 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
     def _routed(self, table: list[Numbered]) -> list[Numbered]:
         for route in self.pattern.routes:
             for _, row in table:
+                if any(self.pattern.edges[name].once for name in route.edges):
+                    row[route.name] = None  # which nothing needs
+                    continue
                 first = row[route.vertices[0]]
                 assert isinstance(first, NodeValue)
                 row[route.name] = PathValue.along(first, _of(row, route.edges))
             self.bound.add(route.name)
-            if route.acyclic:
+            if route.acyclic and not self.pattern.edges[route.edges[0]].once:
                 table = [one for one in table if _acyclic(one[1][route.name])]
         return self._filtered(table)
 
@@ -237,15 +241,12 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
     def _walked(self, edge: RowEdge, table: list[Numbered]) -> Iterator[list[Numbered]]:
         from gdb.physical.rows.walking import Walk  # machine code of its own
 
-        edges = self.pattern.edges.values()
-        others = [e for e in edges if e.name in self.bound and e.name != edge.name]
-        others = [e for e in others if e.clause == edge.clause]
-        if not self.pattern.mode.edges_differ:
-            others = []
+        others = [one for one in rivals(self.pattern, edge) if one.name in self.bound]
         # of two shortest paths none goes before the other: each is looked for, then they must differ
         apart = [e for e in others if edge.selector is None or e.selector is None]
         names, bound = [e.name for e in apart], frozenset(self.bound)
-        paths = Walk(self.context, self.pattern, edge, names, bound, self.few).rows(table)
+        given = self.context, self.pattern, edge, names, bound, self.few
+        paths = Walk(*given, once=self._once(edge)).rows(table)
         before, waiting = self.bound | {edge.name, *edge.ends}, self.waiting
         while some := list(islice(paths, _CHUNK)):
             if self.checks_edges and len(apart) < len(others):

@@ -145,6 +145,8 @@ class _Compiler:
                 if not add(component):
                     return False
         for route in self.pattern.routes:
+            if any(self.pattern.edges[name].once for name in route.edges):
+                continue  # nothing needs it
             self._bind(_routed(route), (route.name,))
         return True
 

@@ -186,24 +186,25 @@ class Runner:
 
     # ---- patterns and subqueries in expressions ----------------------------------------------------
 
-    def matches(self, pattern: PathPattern, where: Expression | None, row: Row) -> Iterator[Row]:
-        """The row extended by every way to match a pattern."""
-        key = id(pattern)
-        if key not in self._patterns:
-            self._patterns[key] = pattern_of(self.context.text, [pattern], where, self.context.mode)
+    def matches(
+        self, pattern: PathPattern, where: Expression | None, row: Row, *, once: bool = False
+    ) -> Iterator[Row]:
+        """The row extended by every way to match a pattern. once : it matters only whether there is one."""
+        patterns, key, context = self._patterns, id(pattern), self.context
+        if key not in patterns:
+            needed = frozenset[str]() if once else None
+            patterns[key] = pattern_of(context.text, [pattern], where, context.mode, needed)
             self._kept.append(pattern)
         row = visible(row)  # its anonymous parts are not those of a pattern around it
-        for some in row_matching.extensions(self.context, self._patterns[key], [row], row):
-            for _, found in some:
-                yield found
+        found = row_matching.extensions(context, patterns[key], [row], row)
+        yield from (one for some in found for _, one in some)
 
-    def rows(self, query: Query, row: Row) -> Iterable[Row]:
-        """The rows of a subquery that sees a row; without RETURN, its last rows."""
-        row = visible(row)
-        names, context = tuple(row), self.context
-        key = id(query), names
+    def rows(self, query: Query, row: Row, *, once: bool = False) -> Iterable[Row]:
+        """The rows of a subquery that sees a row; without RETURN, its last rows. once : see `matches`."""
+        row, context = visible(row), self.context
+        key = id(query), (names := tuple(row))
         if key not in self._plans:
-            self._plans[key] = planned(query, context.procedures, context.mode, names)
+            self._plans[key] = planned(query, context.procedures, context.mode, names, once=once)
             self._kept.append(query)
         found = self.plan(self._plans[key], Batches(names, iter([[row]])))
         return (one for part in found.parts for one in part)

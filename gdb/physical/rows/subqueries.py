@@ -28,7 +28,7 @@ from gdb.language.syntax import (
 )
 from gdb.logical.merge_matches import one_pattern
 from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
-from gdb.records import dataclass
+from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
@@ -111,9 +111,12 @@ def pattern_of_subquery(context: RowContext, part: SubqueryExpression) -> Patter
         (first, *rest) = one_pattern(part.query.parts[0], context.mode)
         if rest or len(part.query.parts) > 1 or not isinstance(first, Match) or first.optional:
             return None
+        if part.kind == "EXISTS":
+            first = replace(first, needed=frozenset())
         return pattern_of_match(context.text, first, context.mode)
-    where = part.where if isinstance(part, PatternComprehension) else None
-    return pattern_of(context.text, [part.pattern], where, context.mode)
+    if isinstance(part, PatternTest):
+        return pattern_of(context.text, [part.pattern], None, context.mode, frozenset())
+    return pattern_of(context.text, [part.pattern], part.where, context.mode)
 
 
 def _values(

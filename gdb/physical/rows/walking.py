@@ -13,6 +13,7 @@ import numpy as np
 
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import TypeProblem
+from gdb.executor.cpu.path_ends import distinct_ends
 from gdb.executor.nest.tables import bitset
 from gdb.executor.walk import (
     PathBound,
@@ -21,6 +22,7 @@ from gdb.executor.walk import (
     steps,
     together,
 )
+from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.report import problem
 from gdb.physical.rows.component import admitted_edges, candidates
@@ -28,7 +30,7 @@ from gdb.physical.rows.path_questions import conditions_of, differ_of, followed,
 from gdb.physical.rows.pattern import Pattern, RowEdge
 from gdb.records import replace
 from gdb.storage.columns.model import offsets_of_lengths
-from gdb.storage.graph.adjacency import I64
+from gdb.storage.graph.adjacency import I64, U32
 from gdb.storage.graph.ascending import expanded
 
 if TYPE_CHECKING:
@@ -43,7 +45,8 @@ class Walk:
     """Extends rows by every path of an edge with one bound end.
 
     others : names of relationships that a path may not use. bound : the names that rows have. few : where only some
-    paths are wanted.
+    paths are wanted. once : of all paths of a row between two nodes one is enough, and rows do not get what it goes
+    along.
     """
 
     def __init__(
@@ -54,10 +57,12 @@ class Walk:
         others: Sequence[str],
         bound: frozenset[str],
         few: Few | None = None,
+        *,
+        once: bool = False,
     ) -> None:
         assert edge.length is not None
         self.context, self.edge, self.others, self.bound = context, edge, others, bound
-        self.few = few
+        self.few, self.once = few, once
         self.graph, self.snapshot = context.graph, context.graph.snapshot
         self.forward = edge.left in bound
         self.begin, self.end = edge.ends if self.forward else edge.ends[::-1]
@@ -84,6 +89,8 @@ class Walk:
             return iter(())
         if self.edge.name in self.bound and self.edge.selector is None:
             return self._rows_of(self._along(rows), rows)
+        if self.once:
+            return self._reached(rows)
         few = self.few
         if few is not None and (few.ends or len(table) == 1):  # those of later rows may be missing
             cut = PathBound(few.most, short=few.ends)
@@ -101,6 +108,44 @@ class Walk:
             parts = [self._tested(question, k, row) for k, (_, row) in enumerate(rows)]
             return self._rows_of(together(parts), rows)
         return self._rows_of(self._paths(self._admitted(question, rows[0][1])), rows)
+
+    # ---- where paths end --------------------------------------------------------------------------
+
+    def _reached(self, rows: Sequence[Numbered]) -> Iterator[Numbered]:
+        """The rows with each node at which a path of theirs ends, once."""
+        few = self.few
+        most = None if few is None or not (few.ends or len(rows) == 1) else few.most + 1
+        question = self._question(rows)
+        if self.tests and self.mentions & rows[0][1].keys():  # what may be used is another for each
+            parts = [
+                (np.full(len(ends), k, np.int64), ends)
+                for k, row in enumerate(rows)
+                for _, ends in [self._ends(self._admitted_of(question, k, row[1]), most)]
+            ]
+            at = np.concatenate([part[0] for part in parts])
+            ends = np.concatenate([part[1] for part in parts])
+        else:
+            question = self._admitted(question, rows[0][1]) if self.tests else question
+            at, ends = self._ends(question, most)
+        if few is not None and len(at) > few.most:
+            few.cut = True
+        self.context.embeddings += len(at)
+        return self._rows_to(at, ends, rows)
+
+    def _ends(self, question: Question, most: int | None) -> tuple[I64, U32]:
+        return distinct_ends(question, self.conditions, most)
+
+    def _rows_to(self, at: I64, ends: U32, rows: Sequence[Numbered]) -> Iterator[Numbered]:
+        """The rows at some places, each with the node of a vid."""
+        order = np.argsort(at, kind="stable")
+        missing: Row = {} if is_hidden(self.edge.name) else {self.edge.name: None}
+        for start in range(0, len(order), _CHUNK):
+            self.context.pulse()
+            some = order[start : start + _CHUNK]
+            nodes = self.graph.nodes(ends[some])
+            for place, node in zip(at[some].tolist(), nodes, strict=True):
+                number, row = rows[place]
+                yield number, {**row, **missing, self.end: node}
 
     # ---- paths that the rows have -------------------------------------------------------------------
 
@@ -132,7 +177,7 @@ class Walk:
         assert length is not None
         ends, cut = None, self.conditions.bound
         # the vids of a label cost more than a bound's few paths
-        tries = cut is not None and cut.short
+        tries = (cut is not None and cut.short) or (self.once and self.few is not None)
         if self.end not in self.bound and self.target.labels and not tries:
             vids = candidates(self.context, self.pattern, self.end, ())
             ends = None if vids is None else bitset(vids, snapshot.vertex_count)
@@ -172,10 +217,13 @@ class Walk:
 
     def _tested(self, question: Question, number: int, row: Row) -> Paths:
         """The paths of one row, whose conditions name what the row has."""
-        self.known = {}
-        one = question.of_rows(np.array([number], np.int64))
-        found = self._paths(self._admitted(one, row))
+        found = self._paths(self._admitted_of(question, number, row))
         return found.renumbered(np.array([number], np.int64))
+
+    def _admitted_of(self, question: Question, number: int, row: Row) -> Question:
+        """The question of one row, as `_admitted`."""
+        self.known = {}
+        return self._admitted(question.of_rows(np.array([number], np.int64)), row)
 
     def _admitted(self, question: Question, row: Row) -> Question:
         """The question whose steps are those that satisfy the conditions, as far as paths may come to them."""

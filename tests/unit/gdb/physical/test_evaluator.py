@@ -278,12 +278,12 @@ class Friends:
         self.found = [{"b": NodeValue(0, properties={"name": name})} for name in names]
         self.asked = []
 
-    def matches(self, pattern, where, row):
+    def matches(self, pattern, where, row, *, once=False):
         self.asked.append((where, row))
         for match in self.found:
             yield {**row, **match}
 
-    def rows(self, query, row):
+    def rows(self, query, row, *, once=False):
         self.asked.append((None, row))
         return [{"name": match["b"].properties["name"]} for match in self.found]
 
