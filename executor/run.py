@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import numpy as np
 
 from gdb.base import usage
-from gdb.base.budget import ROWS
 from gdb.errors import CountOverflow, DeviceError, InternalError, LimitExceeded
 from gdb.records import dataclass, field, quick, replace
 from gdb.storage.disk.arrays import Shelf
@@ -37,7 +36,7 @@ from .nest.prepare import Prepared, needs_no_roots, stage
 from .options import Options as Options
 from .options import PlanRun as PlanRun
 from .options import Profile as Profile
-from .plan.embeddings import NO_COLUMNS, Embeddings, Wanted, unbound_edges
+from .plan.embeddings import NO_COLUMNS, Embeddings, KeptParts, Wanted, unbound_edges
 from .plan.plan import Plan
 from .plan.source import GraphSource
 from .work.scheduler import Budget, Elsewhere, Guard, Watch
@@ -350,12 +349,14 @@ def rows(
     bindings: Bindings | None = None,
     spill: Callable[[Part, Shelf], Part] | None = None,
     take_all: Callable[[Sequence[Embeddings]], bool] | None = None,
+    size_of: Callable[[Embeddings, Part], int] | None = None,
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
 
     make : what to keep of some rows, see `handed_over`. It is called at least once, if need be with no rows.
     spill : puts that into temporary files, where the budget has no room for it; None: then OutOfBudget is raised.
     take_all : takes the rows that one short launch has found, or gives False: then `make` gets them.
+    size_of : bytes of what is kept of some rows; None: 8 for each element, as where it is less.
 
     Raises
     ------
@@ -366,27 +367,18 @@ def rows(
     if worker is not None:
         return _short_rows(plan, worker, make, limit, take_all)
     found: Found[Part] = Found()
-    lock = threading.Lock()
     row_bytes = 8 * (len(wanted.vertices) + len(wanted.edges))
-
-    def keep(part: Embeddings) -> None:
-        fits = spill is not None and budget.fits(len(part) * row_bytes, ROWS)
-        if spill is None:
-            budget.take(len(part) * row_bytes, ROWS)
-        made = make(part)
-        with lock:
-            found.parts.append(made if spill is None or fits else spill(made, shelf))
-
     job = _GraphRun(plan, graph, options, bindings)
     begun = time.perf_counter()
     try:
         with usage.budget(options.memory).part() as budget:
-            shelf = Shelf(budget, ROWS)
-            found.rows = job.hand_over(wanted, keep, limit, budget)
+            kept = KeptParts(budget, row_bytes, make, spill, size_of, found.parts)
+            found.rows = job.hand_over(wanted, kept.keep, limit, budget)
     except (DeviceError, LimitExceeded) as error:
         if not options.gave_up(plan, error):
             raise
-        return rows(plan, graph, options, wanted, make, limit, bindings, spill)
+        how = limit, bindings, spill, None, size_of
+        return rows(plan, graph, options, wanted, make, *how)
     plan.runs.add(options.ran, time.perf_counter() - begun)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)

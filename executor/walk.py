@@ -174,6 +174,11 @@ class Paths:
         """Number of edges of each path, i64[n]."""
         return np.diff(self.offsets)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return sum(one.nbytes for one in (self.rows, self.ends, self.offsets, self.eids))
+
     def renumbered(self, rows: I64) -> Paths:
         """With other numbers of rows: rows[k] instead of k."""
         return replace(self, rows=rows[self.rows])

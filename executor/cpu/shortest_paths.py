@@ -18,7 +18,7 @@ from gdb.storage.graph.adjacency import I64, U32
 
 from ..walk import Conditions, Paths, Question, Taken, together
 from . import paths, reach, walk_memory
-from .walkers import STEPS, Walker, _question, address
+from .walkers import STEPS, Walker, _question, address, joined
 
 FAR = 3  # from this length on it is worth knowing what is near a goal
 
@@ -122,7 +122,7 @@ def select_paths(question: Question, taken: Taken, count: int, conditions: Condi
     if turned:
         question = question.flipped
     selecting = _Selecting(question, taken, count, conditions)
-    found = together([*selecting.found()])
+    found = joined(selecting.found(), conditions)
     for part in (selecting.walker, selecting.onward, selecting.back):
         part.leave()
     return found.turned(goals[found.rows]) if turned else found
@@ -258,8 +258,11 @@ def to_goals(question: Question, conditions: Conditions) -> Paths:
     """All paths of a question that has goals, with their edges. Raises as `walkers.list_paths`."""
     if question.impossible:
         return together([])
+    return joined(_to_goals(question, conditions), conditions)
+
+
+def _to_goals(question: Question, conditions: Conditions) -> Iterator[Paths]:
     walker_of: Walker | None = None
-    found: list[Paths] = []
     order = np.argsort(question.goals if question.goals is not None else [], kind="stable")
     question = question.of_rows(order.astype(np.int64))
     for rows, distances, far in near_goals(question, conditions):
@@ -268,9 +271,8 @@ def to_goals(question: Question, conditions: Conditions) -> Paths:
         if not len(rows):
             continue
         for part in walker_of.run(int(rows[0]), int(rows[-1]) + 1, conditions):
-            found.append(part.renumbered(order))
+            yield part.renumbered(order)
         if conditions.bound is not None and conditions.bound.cut:
             break
     if walker_of is not None:
         walker_of.leave()
-    return together(found)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import TypeVar
 
@@ -30,6 +30,9 @@ from .workers import view_row
 STEPS = 2_000_000  # of a launch: about 10 ms
 SEARCHED = 12  # edges of a path that are looked through; longer ones mark what they have
 WORTH_A_THREAD = 20_000  # expected steps
+FOUND = "the paths that it found"
+"""What memory is for."""
+_FEW = 1024  # tables of paths that are made one
 _NOTHING = (0,) * (paths.WK.CAPACITY - 3)  # of a state, behind ROW, LAST and DEPTH
 Part = TypeVar("Part")
 
@@ -115,7 +118,7 @@ class Walker:
         """What is in the buffers, which are empty then. Where no edges are kept, offsets are the numbers instead."""
         state, room = self.state, self._room
         n, m = int(state[paths.WK.COUNT]), int(state[paths.WK.EDGES])
-        conditions.budget.take(20 * n + 8 * m, "the paths that it found")
+        conditions.budget.take(20 * n + 8 * m, FOUND)
         state[paths.WK.COUNT] = state[paths.WK.EDGES] = 0
         offsets = np.zeros(n + 1, np.int64)
         np.cumsum(room.numbers[:n], out=offsets[1:])
@@ -211,24 +214,45 @@ def list_paths(question: Question, conditions: Conditions) -> Paths:
     ------
     OutOfBudget; what `conditions.look` raises.
     """
-    parts = _walked(question, paths.LIST, conditions)
-    return together(parts)
+    return joined(_walked(question, paths.LIST, conditions), conditions)
+
+
+def joined(parts: Iterable[Paths], conditions: Conditions) -> Paths:
+    """Several tables of paths as one. Those of single rows are small: a few are made one as they come, for an array is
+    larger than a path. Raises OutOfBudget."""
+    large: list[Paths] = []
+    few: list[Paths] = []
+    for part in parts:
+        few.append(part)
+        if len(few) == _FEW:
+            large.append(_copied(few, conditions))
+            few = []
+    return _copied([*large, *few], conditions)
+
+
+def _copied(parts: list[Paths], conditions: Conditions) -> Paths:
+    """Several tables of paths as one; for a moment there are both. Raises OutOfBudget."""
+    size = sum(part.nbytes for part in parts) if len(parts) > 1 else 0
+    conditions.budget.take(size, FOUND)
+    found = together(parts)
+    conditions.budget.give_back(size, FOUND)
+    return found
 
 
 def measure_paths(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
     """Of all paths the row, the end and the length; i64[n], u32[n], i64[n]. Raises as `list_paths`."""
-    return _numbers(_walked(question, paths.LENGTHS, conditions))
+    return _numbers(_walked(question, paths.LENGTHS, conditions), conditions)
 
 
 def tally_ends(question: Question, conditions: Conditions) -> tuple[I64, U32, I64]:
     """How many paths of each row end at each vertex where any does: row, end, number; i64[n], u32[n], i64[n]. Raises as
     `list_paths`."""
-    return _numbers(_walked(question, paths.TALLIES, conditions))
+    return _numbers(_walked(question, paths.TALLIES, conditions), conditions)
 
 
 def count_paths(question: Question, conditions: Conditions) -> tuple[I64, I64]:
     """How many paths each row has that has any: row, number; i64[n] each. Raises as `list_paths`."""
-    rows, _, numbers = _numbers(_walked(question, paths.NUMBERS, conditions))
+    rows, _, numbers = _numbers(_walked(question, paths.NUMBERS, conditions), conditions)
     return rows, numbers
 
 
@@ -273,9 +297,10 @@ def reach_ends(
     return rows, ends
 
 
-def _numbers(parts: list[Paths]) -> tuple[I64, U32, I64]:
+def _numbers(parts: list[Paths], conditions: Conditions) -> tuple[I64, U32, I64]:
     if len(parts) == 1:
         return parts[0].rows, parts[0].ends, parts[0].lengths
+    conditions.budget.take(sum(part.nbytes for part in parts), FOUND)
     rows = np.concatenate([np.zeros(0, np.int64), *(part.rows for part in parts)])
     ends = np.concatenate([np.zeros(0, np.uint32), *(part.ends for part in parts)])
     return rows, ends, np.concatenate([np.zeros(0, np.int64), *(part.lengths for part in parts)])

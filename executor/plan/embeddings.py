@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base.budget import ROWS, Budget
 from gdb.records import dataclass, quick, replace
+from gdb.storage.disk.arrays import Shelf
 
 from .plan import Twin
+
+Part = TypeVar("Part")
 
 
 @quick
@@ -95,3 +101,43 @@ def expand(table: Embeddings, twins: tuple[Twin, ...]) -> Embeddings:
     vids = np.concatenate([table.vids[:, list(t.vertices)] for t in twins])
     eids = np.concatenate([table.eids[:, list(t.edges)] for t in twins])
     return Embeddings(vids, eids)
+
+
+class KeptParts(Generic[Part]):
+    """What several threads keep of the rows that they find, within the budget of their query or in temporary files.
+
+    make : what to keep of some rows. row_bytes : of each row that is found. size_of : bytes of what `make` made; None:
+    no more than that. spill : puts that into temporary files, where the budget has no room for it; None: then
+    OutOfBudget is raised. parts : what is kept.
+    """
+
+    def __init__(
+        self,
+        budget: Budget,
+        row_bytes: int,
+        make: Callable[[Embeddings], Part],
+        spill: Callable[[Part, Shelf], Part] | None,
+        size_of: Callable[[Embeddings, Part], int] | None,
+        parts: list[Part],
+    ) -> None:
+        self._budget, self._row_bytes, self.parts = budget, row_bytes, parts
+        self._make, self._spill = make, spill
+        self._size_of = None if budget.limit is None else size_of
+        self._shelf, self._lock = Shelf(budget, ROWS), threading.Lock()
+
+    def keep(self, part: Embeddings) -> None:
+        """Keep what is needed of some rows. Raises OutOfBudget."""
+        size, budget, spill = len(part) * self._row_bytes, self._budget, self._spill
+        fits = spill is not None and budget.fits(size, ROWS)
+        if spill is None:
+            budget.take(size, ROWS)
+        made = self._make(part)
+        if self._size_of is not None and (fits or spill is None):
+            more = max(self._size_of(part, made) - size, 0)
+            if spill is None:
+                budget.take(more, ROWS)
+            elif not budget.fits(more, ROWS):
+                budget.give_back(size, ROWS)
+                fits = False
+        with self._lock:
+            self.parts.append(made if spill is None or fits else spill(made, self._shelf))

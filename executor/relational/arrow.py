@@ -142,7 +142,7 @@ def _filed(array: _CArray, shelf: Shelf) -> object:
     buffers: list[object] = []
     for index in range(view.n_buffers):
         data = _buffer(view, index, np.uint8)
-        own = not view.offset and len(data) <= _OWN * (view.length + 1)
+        own = _is_own(view, index, data)
         found: object = shelf.put(data) if own else view.buffer(index)
         buffers.append(found if len(data) else None)
     return na.c_array_from_buffers(
@@ -153,6 +153,29 @@ def _filed(array: _CArray, shelf: Shelf) -> object:
         offset=view.offset,
         children=[_filed(child, shelf) for child in array.children],
     )
+
+
+def _is_own(view: _View, index: int, data: npt.NDArray[np.uint8]) -> bool:
+    """Whether the rows of an array fill one of its buffers, so that it is no part of something larger."""
+    if view.offset:
+        return False
+    if len(data) <= _OWN * (view.length + 1):
+        return True
+    texts = index == view.n_buffers - 1 == 2
+    return texts and bool(_buffer(view, 1, np.int64)[view.length] == len(data))
+
+
+def own_bytes(array: Array) -> int:
+    """Bytes of a table that `move_to_files` moves."""
+    return sum(_own_bytes(na.c_array(chunk)) for chunk in array.iter_chunks())
+
+
+def _own_bytes(array: _CArray) -> int:
+    view, size = array.view(), 0
+    for index in range(view.n_buffers):
+        data = _buffer(view, index, np.uint8)
+        size += len(data) if _is_own(view, index, data) else 0
+    return size + sum(map(_own_bytes, array.children))
 
 
 def part(array: Array, begin: int, end: int) -> Array:

@@ -31,6 +31,14 @@ class Batch:
     def __len__(self) -> int:
         return self._length
 
+    def nbytes(self, counted: Sequence[bool]) -> int:
+        """Bytes of some of its columns. counted : for each column, whether it is one of these."""
+        return sum(
+            column.column.nbytes
+            for column, one in zip(self._columns, counted, strict=True)
+            if one and isinstance(column, Slice)
+        )
+
     def values(self, index: int) -> list[Value]:
         """One column as Python objects."""
         column = self._columns[index]

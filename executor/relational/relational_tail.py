@@ -211,6 +211,25 @@ def filed_part(some: Array, shelf: Shelf) -> Array:
     return arrow.move_to_files(some, shelf)
 
 
+def held_bytes(tail: Tail, some: Embeddings, made: Array) -> int:
+    """Bytes of what `part` made of some embeddings, without what lies in the store."""
+    if isinstance(made, Batch) and tail.direct is not None:
+        refs = [tail.columns[k] for k in tail.direct]
+        apart = {of for of in {(ref.element, ref.index) for ref in refs} if not _lies(some, *of)}
+        return made.nbytes([(ref.element, ref.index) in apart for ref in refs])
+    if tail.direct is not None:  # in runs, and most of these lie there
+        return 0
+    from . import arrow  # here: it imports nanoarrow
+
+    return arrow.own_bytes(made)
+
+
+def _lies(some: Embeddings, element: str, index: int) -> bool:
+    """Whether the elements of some embeddings follow one another, so that their properties are no copies."""
+    own = some.vertex(index) if element == "vertex" else some.edge(index)
+    return slices.follow_one_another(own)
+
+
 def _runs(columns: Sequence[ColumnRef], some: Embeddings) -> list[Embeddings]:
     """The rows in pieces in which elements follow one another, so that their columns need no copy; in one piece where
     that would make them short. A worker's rows are those of several work units."""

@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
-from gdb.base import waiting
+from gdb.base import budget, waiting
 from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
 from gdb.limits import check_value
 
@@ -32,19 +32,21 @@ class Allowance:
 
     limit : bytes. deadline : of time.monotonic(). cancel : the query's. None bounds nothing.
     made : bytes of temporary values that may be alive. kept : bytes that are held until they are
-        dropped.
+        dropped. cure : what OutOfBudget recommends.
     """
 
-    __slots__ = ("_before", "_left", "cancel", "deadline", "kept", "limit", "made")
+    __slots__ = ("_before", "_left", "cancel", "cure", "deadline", "kept", "limit", "made")
 
     def __init__(
         self,
         limit: int | None = None,
         deadline: float | None = None,
         cancel: threading.Event | None = None,
+        cure: str = budget.READS,
     ) -> None:
         self.limit = _UNBOUNDED if limit is None else limit
         self.deadline, self.cancel = deadline, cancel
+        self.cure = cure
         self.made = self.kept = 0
         self._left = OFTEN
         self._before: list[Allowance] = []
@@ -114,7 +116,7 @@ class Allowance:
         return OutOfBudget(
             f"the query needs {self.made + self.kept:,} bytes with {what}, over its budget of "
             f"{self.limit:,}.",
-            "Raise memory=, add a LIMIT, or aggregate instead of collecting.",
+            self.cure,
         )
 
     def beside(self, work: Callable[[], T]) -> T:

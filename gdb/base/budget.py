@@ -17,6 +17,10 @@ from gdb.records import dataclass, field
 LEAST = 1 << 20
 """Bytes: the least that `memory=` of a query takes. Above it every pattern runs, over any graph."""
 
+READS = "Raise memory=, add a LIMIT, or aggregate instead of listing or collecting."
+WRITES = "Raise memory=, or write in several statements, each for a part of the rows."
+"""What OutOfBudget recommends, of a query that reads and of one that changes the graph."""
+
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY_UNITS = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(I?)B?", re.IGNORECASE)
@@ -55,6 +59,7 @@ class Budget:
         what they are.
     workers : threads that the last run of a plan on the CPU worked with, and how many it could have had.
     whole : the budget that this one is a part of: what this one takes is taken from it, too.
+    cure : what OutOfBudget recommends.
     """
 
     limit: int | None = None
@@ -66,11 +71,12 @@ class Budget:
     filed: dict[str, int] = field(default_factory=dict)
     workers: tuple[int, int] = (0, 0)
     whole: Budget | None = None
+    cure: str = READS
 
     def part(self) -> Budget:
         """A budget of its own for a run of a plan, which takes from this one; a `with` block around the run gives back
         all but its rows."""
-        return Budget(self.limit, whole=self)
+        return Budget(self.limit, whole=self, cure=self.cure)
 
     def __enter__(self) -> Budget:
         return self
@@ -98,7 +104,7 @@ class Budget:
             need = self.limit - (self.left or 0) + size
             raise OutOfBudget(
                 f"The query needs {need:,} bytes for {what}, over its budget of {self.limit:,}.",
-                "Raise memory=, add a LIMIT, or return count(*).",
+                self.cure,
             )
 
     def fits(self, size: int, what: str = "") -> bool:

@@ -15,7 +15,7 @@ from gdb.answer.result import Result
 from gdb.answer.rows import ColumnAnswer, RowAnswer, Values
 from gdb.answer.summary import Summary
 from gdb.base import garbage
-from gdb.base.allowance import Allowance, here
+from gdb.base.allowance import here
 from gdb.base.values.sizes import Growing
 from gdb.errors import GdbError, LimitExceeded, ReadOnlyError
 from gdb.executor import run as executor
@@ -23,7 +23,6 @@ from gdb.language.clauses import Match, Unwind
 from gdb.language.syntax import Call, ListLiteral, Parameter
 from gdb.records import dataclass, replace
 from gdb.run.column_kinds import kinds_of
-from gdb.run.options import half_of_memory
 from gdb.run.statements import Refusal, key_of
 
 if TYPE_CHECKING:
@@ -468,8 +467,6 @@ def _context(
     from gdb.physical.rows.values import taken
 
     request = run.request
-    memory = half_of_memory() if request.memory is None else request.memory
-    allowance = Allowance(memory, run.clock.deadline, request.cancel)
     profile = executor.Profile(loops=True) if planned.profile else None
     made = RowContext(
         request.text,
@@ -477,7 +474,7 @@ def _context(
         request.parameters,
         request.mode,
         run.options(profile),
-        allowance,
+        run.allowance(planned.writes),
         import_root=request.import_root,
         procedures=request.procedures,
         kept=planned.kept,

@@ -458,6 +458,7 @@ def _matched(
         return relational_tail.part(tail, some, snapshot)
 
     start: FewRows | None = None
+    size_of = partial(relational_tail.held_bytes, tail)
 
     def take_few(parts: Sequence[Embeddings]) -> bool:
         nonlocal start
@@ -466,7 +467,7 @@ def _matched(
 
     spill = None if tail.direct is not None else relational_tail.filed_part
     how = tail.wanted, part, _most_rows(tail), bindings, spill
-    found = executor.rows(plan, snapshot, options, *how, None if few is None else take_few)
+    found = executor.rows(plan, snapshot, options, *how, None if few is None else take_few, size_of)
     return found.parts if start is None else start, found.rows, None
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from contextvars import Token
 from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, TypeVar
 
+from gdb.base.budget import WRITES
 from gdb.base.usage import Usage
 from gdb.errors import QueryTimeout
 from gdb.executor.device_names import AUTO, CPU
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from gdb.answer.result import Result
+    from gdb.base.allowance import Allowance
     from gdb.executor import run as executor
     from gdb.executor.cluster.cluster import Cluster
     from gdb.executor.relational.relational_tail import Value
@@ -228,6 +230,17 @@ class QueryRun:
     def options(self, profile: executor.Profile | None = None) -> executor.Options:
         """How its patterns are run, in the time that is left."""
         return self.request.options(self.clock.left(), profile)
+
+    def allowance(self, writes: bool) -> Allowance:
+        """What it may use while it runs in Python. writes : whether it changes the graph, for OutOfBudget."""
+        from gdb.base.allowance import Allowance  # here: few queries need it
+        from gdb.run.options import half_of_memory
+
+        request, budget = self.request, self.clock.usage.budget
+        if writes:
+            budget.cure = WRITES
+        memory = half_of_memory() if request.memory is None else request.memory
+        return Allowance(memory, self.clock.deadline, request.cancel, budget.cure)
 
 
 class Change(Protocol):

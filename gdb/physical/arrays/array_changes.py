@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     from gdb.physical.rows.object_graph import Graph
     from gdb.storage.write.transaction import Changes
 
+_VERTEX, _EDGE, _SET = 50, 120, 16
+"""Bytes of what is written of an element, until it is committed: ids, keys, and the orders that these are sorted by."""
+_TIMES = 3
+"""Copies of a column that is written: the clause's, the transaction's, and the one that is made of both."""
+
 Assigned: TypeAlias = dict[str, Values]
 """Values by the key of the property that they are for."""
 
@@ -128,6 +133,7 @@ class ArrayChanges:
         self.effects.labels_added += len(labels) * len(ids)
         if not len(ids):
             return Nodes(np.zeros(0, np.uint32))
+        self._hold(_VERTEX * len(ids), columns)
         return Nodes(self.changes.add_vertices(labels, space, Column("int64", ids), columns))
 
     def _edges(
@@ -138,6 +144,7 @@ class ArrayChanges:
         self.effects.relationships_created += table.count
         if not table.count:
             return Edges(type_, np.zeros(0, np.int64))
+        self._hold(_EDGE * table.count, columns)
         directed = self.changes.directed(type_) is not False
         return Edges(type_, self.changes.add_edges(type_, directed, start.vids, end.vids, columns))
 
@@ -267,7 +274,13 @@ class ArrayChanges:
         if len(kept):
             self._put(of.take(kept), {key: values.take(kept).column(key)})
 
+    def _hold(self, size: int, columns: Mapping[str, Column]) -> None:
+        """Account for what the transaction holds until it ends. Raises OutOfBudget."""
+        written = sum(column.nbytes for column in columns.values())
+        self.context.allowance.keep(size + _TIMES * written, "what it writes")
+
     def _put(self, of: Nodes | Edges, columns: Mapping[str, Column]) -> None:
+        self._hold(_SET * len(of.numbers), columns)
         if isinstance(of, Nodes):
             self.changes.set_vertices(of.vids, columns)
         else:

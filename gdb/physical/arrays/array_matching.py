@@ -67,6 +67,10 @@ class _ArrayMatching(ComponentMatching[ArrayTable]):
             allowance.make(some.nbytes + mine.nbytes, "rows")
             rows.append(some)
             of.append(mine)
+        # beside the pieces: both arrays, and the columns of the rows
+        fresh = sum(4 if name in found.vertices else 8 for name in self._fresh(component))
+        width = 16 + fresh + sum(4 if isinstance(c, Nodes) else 8 for c in table.columns.values())
+        allowance.make(width * sum(map(len, rows)), "rows")
         kept, embeddings = np.concatenate(rows), np.concatenate(of)
         more: dict[str, ArrayColumn] = {}
         snapshot = self.context.graph.snapshot

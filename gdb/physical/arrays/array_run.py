@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.base import usage
 from gdb.base.values.sizes import Pile
+from gdb.errors import OutOfBudget
 from gdb.language.clauses import WRITING, Create, Delete, Match, Merge, Remove, Set, Unwind
 from gdb.language.syntax import Variable
 from gdb.logical.needed_properties import demands
@@ -56,6 +58,11 @@ def run_arrays(context: RowContext, plan: Plan, most: int) -> tuple[Plan, Batche
         try:
             found = run.operator(operator, table, pile)
         except NotForArrays:
+            break
+        except OutOfBudget:
+            # rows that are made one after the other may need less, where nothing takes all of them
+            if any(isinstance(one, WRITING) for one in side[: done + 1]):
+                raise
             break
         table = ArrayTable(
             found.count, {name: one for name, one in found.columns.items() if name in needed}
@@ -104,7 +111,7 @@ class _ArrayRun:
 
         Raises
         ------
-        NotForArrays : nothing has been written.
+        NotForArrays, OutOfBudget : it has written nothing.
         """
         context = self.context
         context.allowance.pulse()
@@ -113,6 +120,9 @@ class _ArrayRun:
         before, effects = (changes.delta, changes.seen), graph.effects.copy()
         meter = context.meter
         own = None if meter is None else meter.operator(operator)
+        kept, size = context.allowance.kept, pile.size
+        budget = usage.room()
+        taken = {} if budget is None else budget.held.copy()
         try:
             context.handled += len(table)
             if meter is None or own is None:
@@ -121,17 +131,21 @@ class _ArrayRun:
                 with meter.during(own):
                     found = self._ran(operator, table, pile)
                 own.rows, own.arrays = (own.rows or 0) + len(found), True
-        except NotForArrays:
+            context.allowance.made = level
+            for name, column in found.columns.items():
+                if column is not table.columns.get(name):
+                    _count(pile, column)
+        except (NotForArrays, OutOfBudget):
             (changes.delta, changes.seen), graph.effects = before, effects
             graph.behind, graph.new_ids = True, None
             context.handled, context.embeddings = handled, embeddings
+            context.allowance.kept, pile.size = kept, size
             self.changes = ArrayChanges(self.expressions)
             raise
         finally:
             context.allowance.made = level
-        for name, column in found.columns.items():
-            if column is not table.columns.get(name):
-                _count(pile, column)
+            if budget is not None:
+                budget.back_to(taken)  # what a pattern has found is in columns now, or gone
         return found
 
     def _ran(self, operator: Operator, table: ArrayTable, pile: Pile) -> ArrayTable:

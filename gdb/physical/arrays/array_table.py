@@ -7,12 +7,14 @@ as columns of the graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from gdb.base.allowance import paced
+from gdb.base.allowance import here, paced
 from gdb.base.values.map_columns import MapColumns
+from gdb.base.values.sizes import POINTER, size_of
 from gdb.executor.relational import lookup
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.mentioned_names import asks, mentioned
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
 
 Result = TypeVar("Result")
+PIECE = 1 << 16
+"""Rows whose properties are read, or expressions computed, between two looks at the budget."""
 
 
 class NotForArrays(Exception):
@@ -137,6 +141,10 @@ class Nodes:
         """The nodes of some rows."""
         return Nodes(self.vids[at])
 
+    def part(self, begin: int, end: int) -> Nodes:
+        """The nodes of the rows from one to another."""
+        return Nodes(self.vids[begin:end])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
@@ -153,6 +161,10 @@ class Edges:
     def take(self, at: I64) -> Edges:
         """The relationships of some rows."""
         return Edges(self.type, self.handles[at])
+
+    def part(self, begin: int, end: int) -> Edges:
+        """The relationships of the rows from one to another."""
+        return Edges(self.type, self.handles[begin:end])
 
 
 ArrayColumn: TypeAlias = Values | Nodes | Edges
@@ -257,13 +269,19 @@ class ArrayExpressions:
         columns: Sequence[Sequence[Value]],
         count: int,
     ) -> list[Result]:
+        """The values of an expression; they count until the operator has run."""
         allowance = self.context.allowance
         level = allowance.made
         found: list[Result] = []
-        rows = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-        for row in paced(rows if names else ({} for _ in range(count)), count):
-            found.append(value_of(row))
-            allowance.made = level
+        every = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
+        rows = iter(paced(every if names else ({} for _ in range(count)), count))
+        for _ in range(0, max(count, 1), PIECE):
+            for row in islice(rows, PIECE):
+                found.append(value_of(row))
+                allowance.made = level
+            allowance.make(size_of(found), "the values of a clause")
+            if len(found) < count:
+                allowance.made = level
         return found
 
     def _property(self, of: Nodes | Edges, key: str, table: ArrayTable) -> Values:
@@ -274,7 +292,16 @@ class ArrayExpressions:
 
 
 def property_values(view: Snapshot, of: Nodes | Edges, key: str) -> list[Value]:
-    """A property of elements, null where one has none; each value as its label or type has it."""
+    """A property of elements, null where one has none; each value as its label or type has it. The values count until
+    the operator has run. Raises OutOfBudget."""
+    here().make(POINTER * len(of.numbers), "the values of a clause")
+    found: list[Value] = []
+    for start in range(0, len(of.numbers), PIECE):
+        found += _some_values(view, of.part(start, start + PIECE), key)
+    return found
+
+
+def _some_values(view: Snapshot, of: Nodes | Edges, key: str) -> list[Value]:
     found: list[Value] = [None] * len(of.numbers)
     if isinstance(of, Edges):
         type_ = view.edge_type(of.type)
@@ -287,13 +314,20 @@ def property_values(view: Snapshot, of: Nodes | Edges, key: str) -> list[Value]:
         kind = view.groups[number].keys.get(key)
         if kind is not None:
             column = lookup.vertex_property(view, of.vids[at], key, kind)
-            for place, value in zip(at.tolist(), _in_query(column, found[: len(at)]), strict=True):
+            values = _in_query(column, found[: len(at)])
+            if len(at) == len(found):
+                return values
+            for place, value in zip(at.tolist(), values, strict=True):
                 found[place] = value
     return found
 
 
 def _in_query(column: Slice | None, missing: list[Value]) -> list[Value]:
-    return missing if column is None else [from_store(value) for value in column.to_list()]
+    if column is None:
+        return missing
+    values = [from_store(value) for value in column.to_list()]
+    here().make(size_of(values), "the values of a clause")
+    return values
 
 
 def _own_names(expression: Expression) -> Iterator[str]:

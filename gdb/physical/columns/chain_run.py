@@ -283,7 +283,9 @@ class _ColumnsRun:
         wanted = Wanted(tuple(sorted(vertices)), tuple(sorted(edges)))
         kept = partial(gather, self._refs(step), snapshot=self.snapshot)
         found = executor.rows(
-            made, source, self.context.options, wanted, kept, most, spill=arrow.move_to_files
+            *(made, source, self.context.options, wanted, kept, most),
+            spill=arrow.move_to_files,
+            size_of=lambda _, some: arrow.own_bytes(some),
         )
         self.context.embeddings += found.rows
         return arrow.chunks_array(found.parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from gdb.errors import NotSupported
 from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.cpu.path_ends import distinct_ends
+from gdb.executor.cpu.walkers import FOUND
 from gdb.executor.nest.tables import bitset
 from gdb.executor.plan.embeddings import Embeddings, unbound_edges
 from gdb.executor.relational import arrow
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 
 MOST_PAIRS = 10_000_000
+AT_ONCE = 1 << 20
+"""Pairs of ends whose shortest paths are found at once."""
+_PAIR = 64
+"""Bytes of a pair, with the orders that pairs are sorted by."""
+_ENDS, _TABLE = 24, 48
+"""Bytes of a path without its relationships, and of its row."""
 
 
 @dataclass(slots=True)
@@ -53,7 +60,9 @@ def walk_step(context: RowContext, session: Session, members: Members, step: Wal
     NotSupported : a condition turned out to be none for columns; more pairs of ends than can be kept.
     Cancelled, QueryTimeout, OutOfBudget.
     """
-    found = _Walking(context, session, members, step).ends()
+    walking = _Walking(context, session, members, step)
+    found = walking.ends()
+    walking.conditions.budget.take(_TABLE * found.rows, FOUND)  # until DuckDB has it
     context.embeddings += found.rows
     vids = np.zeros((found.rows, 2), np.uint32)
     for k, side in enumerate((found.left, found.right)):
@@ -158,9 +167,30 @@ class _Walking:
 
     def _selected(self) -> Ends:
         """Shortest paths between pairs of ends."""
+        budget, found = self.conditions.budget, list[Ends]()
+        for starts, goals, used in self._pairs():
+            held = budget.held.copy()
+            budget.take(_PAIR * len(starts), "pairs of ends")
+            found.append(self._between(starts, goals, used))
+            budget.back_to(held)
+            budget.take(2 * _ENDS * found[-1].rows, FOUND)  # and where all are made one
+        if len(found) == 1:
+            return found[0]
+        none = np.zeros(0, np.int64)
+        left, right, lengths = (
+            np.concatenate([none, *(none if one is None else one for one in several)])
+            for several in (
+                [one.left for one in found],
+                [one.right for one in found],
+                [one.numbers for one in found],
+            )
+        )
+        return Ends(left, right, len(left), lengths)
+
+    def _between(self, starts: I64, goals: I64, used: list[I64]) -> Ends:
+        """Shortest paths between some pairs of ends."""
         step, selector = self.step, self.step.edge.selector
         assert selector is not None
-        starts, goals, used = self._pairs()
         question = self._with_used(self.walks.question(starts, self.steps), used)
         question = replace(question, goals=goals.astype(np.uint32))
         found = shortest_paths.select_paths(
@@ -173,14 +203,16 @@ class _Walking:
         columns = {step.used[c]: some[rows] for c, some in zip(step.used, used, strict=True)}
         return Ends(starts[rows], goals[rows], len(rows), lengths, columns)
 
-    def _pairs(self) -> tuple[I64, I64, list[I64]]:
-        """The ends of the needed paths, with the relationships that these may not use."""
+    def _pairs(self) -> Iterator[tuple[I64, I64, list[I64]]]:
+        """The ends of the needed paths, with the relationships that these may not use. Of two sides those of a few ends
+        of the smaller one at a time: what is near an end is found once."""
         step = self.step
         left, right = step.left.place, step.right.place
         if left is not None and right is not None and left[0] == right[0]:
             columns = [left[1], right[1], *step.used]
             starts, goals, *used = self.session.distinct(left[0], columns)
-            return starts, goals, used
+            yield starts, goals, used
+            return
         if step.used:
             raise NotSupported("the ends of a shortest path come from different tables.")
         sides = [self.members.of(step, end) for end in (step.left, step.right)]
@@ -188,4 +220,11 @@ class _Walking:
         first, second = (every if side is None else side for side in sides)
         if len(first) * len(second) > MOST_PAIRS:
             raise NotSupported("shortest paths between so many pairs of nodes at once.")
-        return np.repeat(first, len(second)), np.tile(second, len(first)), []
+        few, many = sorted((first, second), key=len)
+        memory = self.context.options.memory
+        at_once = AT_ONCE if memory is None else min(AT_ONCE, memory // (4 * _PAIR))
+        each = max(at_once // max(len(many), 1), 1)
+        for begin in range(0, max(len(few), 1), each):
+            some = few[begin : begin + each]
+            one, other = np.repeat(some, len(many)), np.tile(many, len(some))
+            yield (one, other, []) if few is first else (other, one, [])

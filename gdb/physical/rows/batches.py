@@ -105,8 +105,11 @@ def _handed_on(allowance: Allowance, rows: list[Row]) -> Parts:
         yield rows
 
 
-def gather_rows(allowance: Allowance, parts: Iterable[list[Row]], pile: Pile) -> list[Row]:
-    """All rows of some batches, which `pile` counts. Raises OutOfBudget, Cancelled, QueryTimeout."""
+def gather_rows(
+    allowance: Allowance, parts: Iterable[list[Row]], pile: Pile, enough: int | None = None
+) -> list[Row]:
+    """All rows of some batches, which `pile` counts; of the last batch more than `enough`. Raises OutOfBudget,
+    Cancelled, QueryTimeout."""
     level = allowance.made
     rows: list[Row] = []
     for part in parts:
@@ -114,6 +117,8 @@ def gather_rows(allowance: Allowance, parts: Iterable[list[Row]], pile: Pile) ->
         rows += part
         allowance.tick(len(part))
         allowance.made = level
+        if enough is not None and len(rows) >= enough:
+            break
     return rows
 
 

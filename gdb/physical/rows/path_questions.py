@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.base import usage
 from gdb.executor.cpu import shortest_paths, walkers
 from gdb.executor.walk import Conditions, Differ, PathBound, Paths, Question, Taken, steps
 from gdb.executor.work.scheduler import Budget
@@ -26,9 +27,13 @@ _DIFFER = {
 
 
 def conditions_of(context: RowContext, bound: PathBound | None = None) -> Conditions:
-    """Under which conditions a query's walks go on."""
-    options = context.options
-    return Conditions(context.pulse, Budget(options.memory), options.threads, bound)
+    """Under which conditions a query's walks go on: they may hold what rows and patterns leave of its budget."""
+    options, allowance = context.options, context.allowance
+    budget = Budget(options.memory, cure=allowance.cure)
+    if options.memory is not None:
+        whole = usage.budget(options.memory)
+        budget.used = min(allowance.made + allowance.kept + whole.used, options.memory)
+    return Conditions(context.pulse, budget, options.threads, bound)
 
 
 def differ_of(mode: PathMode) -> Differ:

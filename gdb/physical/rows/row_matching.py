@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gdb.base import usage
 from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
+from gdb.base.values.sizes import Pile
 from gdb.language.mentioned_names import mentioned
 from gdb.language.syntax import Comparator, Comparison, Expression
-from gdb.physical.rows.batches import Few
+from gdb.physical.rows.batches import MOST, Few
 from gdb.physical.rows.component import Table
 from gdb.physical.rows.component_matching import ComponentMatching
 from gdb.physical.rows.distinct_paths import rivals
@@ -69,24 +71,49 @@ class Matching:
             yield [(0, row) for row in made]
             return
         if self.pattern.variants:
-            every = [one for v in self.pattern.variants for one in self._varied(v, rows)]
-            every.sort(key=itemgetter(0))
-            yield every
+            yield from self._of_variants(rows)
             return
         matching = _RowMatching(self.context, self.pattern, self.known, self.few, self.unbound)
         yield from matching.run(rows)
 
-    def _varied(self, variant: Variant, rows: Sequence[Row]) -> list[Numbered]:
-        """The rows of a pattern in which repeated ones are written out."""
-        context = self.context
+    def _of_variants(self, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
+        """The rows of all variants of a pattern. Those of one row need no order: they are not gathered."""
+        if len(rows) == 1:
+            for variant in self.pattern.variants:
+                yield from self._varied(variant, rows)
+            return
+        allowance = self.context.allowance
+        pile = Pile(allowance, "the rows of a repeated pattern")
+        try:
+            every: list[Numbered] = []
+            for variant in self.pattern.variants:
+                for some in self._varied(variant, rows):
+                    pile.batch([row for _, row in some], 0)
+                    every += some
+            every.sort(key=itemgetter(0))
+            for start in range(0, len(every), MOST):
+                yield every[start : start + MOST]
+        finally:
+            pile.clear()
+
+    def _varied(self, variant: Variant, rows: Sequence[Row]) -> Iterator[list[Numbered]]:
+        """The rows of a pattern in which repeated ones are written out, in batches."""
+        context, budget = self.context, usage.room()
+        taken = {} if budget is None else budget.held.copy()
         matching = _RowMatching(context, variant.pattern, self.known, None, {}, whole=True)
-        found = [one for some in matching.run(rows) for one in some if variant.completed(one[1])]
-        if not variant.later or not found:
-            return found
-        prepared = Prepared(context, variant.later)
-        tests = [context.evaluator.condition(one) for one in prepared.expressions]
-        prepared.fill([row for _, row in found])
-        return [one for one in found if all(test(one[1]) is True for test in tests)]
+        try:
+            for some in matching.run(rows):
+                found = [one for one in some if variant.completed(one[1])]
+                if variant.later and found:
+                    prepared = Prepared(context, variant.later)
+                    tests = [context.evaluator.condition(one) for one in prepared.expressions]
+                    prepared.fill([row for _, row in found])
+                    found = [o for o in found if all(test(o[1]) is True for test in tests)]
+                if found:
+                    yield found
+        finally:
+            if budget is not None:
+                budget.back_to(taken)  # its embeddings are rows now
 
 
 class _RowMatching(ComponentMatching["list[Numbered]"]):

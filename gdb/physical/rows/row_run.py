@@ -277,17 +277,16 @@ class Runner:
         enough = row_projection.bounds(self.context, last)[1] or 0
         few = Few(max(FIRST, 2 * enough))
         again = Replayed(self.context.allowance, start.parts)
+        pile = Pile(self.context.allowance, "the rows of a LIMIT")
         while True:
             few.cut = False
-            rows: list[Row] = []
-            for part in self._through(operators, Batches(start.names, again.again()), few).parts:
-                rows += part
-                if len(rows) >= enough:
-                    break
+            found = self._through(operators, Batches(start.names, again.again()), few).parts
+            rows = gather_rows(self.context.allowance, found, pile, enough)
             if len(rows) >= enough or not few.cut:
                 again.clear()
-                yield rows[:enough]
+                yield from hand_rows(rows[:enough], pile)
                 return
+            pile.clear()
             few = Few(few.most * TIMES_MORE)
 
     def _through(self, operators: Sequence[Operator], rows: Batches, few: Few) -> Batches:

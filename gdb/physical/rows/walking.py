@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gdb.base.values.elements import NodeValue, RelationshipValue
+from gdb.base.values.sizes import POINTER, Pile
 from gdb.errors import TypeProblem
 from gdb.executor.cpu.path_ends import distinct_ends
 from gdb.executor.nest.tables import bitset
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import Numbered, RowContext
 
 _CHUNK = 1 << 14  # paths that are made into values between two looks at the clock
+_EDGES = 1 << 18  # and edges of these
 
 
 class Walk:
@@ -261,11 +263,27 @@ class Walk:
     def _rows_of(self, paths: Paths, rows: Sequence[Numbered]) -> Iterator[Numbered]:
         """The rows with a list of relationships and the node at the end."""
         order = np.argsort(paths.rows, kind="stable")
-        name = self.edge.name
-        for start in range(0, len(order), _CHUNK):
+        pile = Pile(self.context.allowance, "the paths that it found")
+        try:
+            pile.count(paths.nbytes + order.nbytes)
+            yield from self._in_order(paths, order, rows)
+        finally:
+            pile.clear()
+
+    def _in_order(self, paths: Paths, order: I64, rows: Sequence[Numbered]) -> Iterator[Numbered]:
+        """The rows of some paths, a few paths and so many edges at a time."""
+        name, make = self.edge.name, self.context.allowance.make
+        # of a list, and of the path that is made of it
+        each = POINTER * (3 if self.pattern.routes else 1)
+        edges = paths.lengths[order].cumsum()
+        start = 0
+        while start < len(order):
             self.context.pulse()
-            some = order[start : start + _CHUNK]
+            most = int(edges[start - 1] if start else 0) + _EDGES
+            end = min(start + _CHUNK, max(int(edges.searchsorted(most)), start + 1))
+            some, start = order[start:end], end
             counts = paths.lengths[some]
+            make(each * int(counts.sum()), "the paths that it found")
             _, at = expanded(paths.offsets[some], paths.offsets[some + 1])
             relationships = self.graph.relationships(paths.eids[at])
             nodes = self.graph.nodes(paths.ends[some])
