@@ -20,6 +20,7 @@ from gdb.answer.result import Result, batch_size
 from gdb.answer.rows import Answer, ColumnAnswer, RowAnswer, rows_of
 from gdb.answer.summary import Summary
 from gdb.base import forks, threads, waiting
+from gdb.base.callers import for_callers
 from gdb.base.closing import Closing
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
@@ -185,7 +186,8 @@ class Stream(Closing):
         self._closed = False
         self._end = weakref.finalize(self, pipe.stop)
         # a daemon: a program that ends does not wait for a query whose rows are never read
-        self._thread = threading.Thread(target=self._run, name="gdb-stream", daemon=True)
+        target = for_callers(self._run)  # this thread waits for its first row, and for others
+        self._thread = threading.Thread(target=target, name="gdb-stream", daemon=True)
         begun = self._waited(self._begun)
         self.columns: list[str] = begun.columns
         self.warnings: tuple[str, ...] = begun.warnings
@@ -247,9 +249,11 @@ class Stream(Closing):
     def _waited(self, wait: Callable[[], T]) -> T:
         try:
             return run_interruptibly(wait, self._pipe.cancel)
-        except KeyboardInterrupt:  # there was something to wait for no longer
-            self.close()
-            raise self.cancelled() from None
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):  # there was something to wait for no longer
+                self.close()
+            self._outcome.struck(error)
+            raise
 
 
 def stream_query(run: QueryRun, pipe: Pipe) -> Summary:
