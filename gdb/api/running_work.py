@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base import forks, waiting
-from gdb.base.callers import callers
+from gdb.base.threads import callers
 from gdb.base.waiting import until
 from gdb.errors import ClosedError, GdbError, InternalError, ReadOnlyError, no_more_memory
 from gdb.run.interrupt import Cancel, raised_by_handler, run_interruptibly

@@ -19,8 +19,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gdb.base import forks, threads, usage
-from gdb.base.callers import callers, for_callers
 from gdb.base.machine.cores import cores
+from gdb.base.threads import callers, for_callers
 
 if TYPE_CHECKING:
     import subprocess
@@ -223,7 +223,7 @@ class Pool(threads.Threads):
     begins."""
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """As ThreadPoolExecutor.submit; the call works for this thread (`gdb.base.callers`)."""
+        """As ThreadPoolExecutor.submit; the call works for this thread (`gdb.base.threads`)."""
         return super().submit(for_callers(fn), *args, **kwargs)
 
     def map(

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
-from gdb.base.callers import for_callers
 from gdb.base.sql import binary, exp, row_number, select, value_of
+from gdb.base.threads import for_callers
 from gdb.errors import ImportFailed
 
 from ..columns.arrow_arrays import ArrowStream
@@ -39,7 +39,7 @@ class _CStream(ctypes.Structure):
 
 
 def _read_for_callers(address: int) -> object:
-    """Have the batches of a stream made for this thread (`gdb.base.callers`), whichever thread of DuckDB's takes them:
+    """Have the batches of a stream made for this thread (`gdb.base.threads`), whichever thread of DuckDB's takes them:
     a generator of the program may make them, and query the database. What comes back must be held with the stream."""
     stream = _CStream.from_address(address)
     called = _GET_NEXT(for_callers(_GET_NEXT(stream.get_next)))
