@@ -131,11 +131,12 @@ def _answering() -> dict[int, Handler]:
 
 def raised_by_handler(error: BaseException) -> bool:
     """Whether a signal's handler of the program has raised an error, wherever it struck: a frame of its traceback was
-    called with the frame before it, which it interrupted."""
+    called with the frame before it, which it interrupted; or it was held back."""
     trace, before = error.__traceback__, None
     while trace is not None:
         frame = trace.tb_frame
-        if before is not None and _interrupts(frame, before):
+        kept = frame.f_code is _Noticed.__call__.__code__
+        if kept or (before is not None and _interrupts(frame, before)):
             return True
         trace, before = trace.tb_next, frame
     return False

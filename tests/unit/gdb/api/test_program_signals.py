@@ -104,6 +104,8 @@ def test_it_strikes_where_nothing_holds_it_back(
         alarm()
     with pytest.raises(SoftTimeLimit):
         Work().at_once(alarm, 1, 2)
+    with pytest.raises(SoftTimeLimit), faults():  # as around the beginning of a transaction
+        run_interruptibly(alarm, Cancel())
 
     class Handler:
         def strike(self, *given: object) -> None:
