@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -149,9 +150,13 @@ class Database(Queries):
     def close(self) -> None:
         """Cancel what runs, as `interrupt` does, wait for it, and close the store; closing twice is fine.
 
-        A store that this database made, in which nothing was stored and an import failed, is removed.
+        In a signal's handler, or a function that is called by a query or an import, it does not wait for that query or
+        import, at whose end the store is closed. A store that this database made, in which nothing was stored and an
+        import failed, is removed.
         """
-        self._work.close()
+        self._work.close(self._close)
+
+    def _close(self) -> None:
         self._statements.clear()
         if self._load_failed and not self._store.closed:
             # here: only after an import that failed
@@ -365,7 +370,9 @@ class Database(Queries):
         if self._store.read_only:
             raise self._store.read_only_error(", and this query writes")
         self._refuse_inside()
+        clock.waited_from = time.monotonic()
         with self._store.writer(clock.check):
+            clock.waited_from = None
             changes = Changes(self._snapshot())
             value = work(changes)
             with usage.unstopped():
@@ -422,9 +429,11 @@ class Database(Queries):
 
             try:
                 return self._work.do(work, request.cancel)
-            except KeyboardInterrupt:  # it came when the answer was ready
+            except BaseException as error:
                 changes.delta = before
-                raise request.outcome.cancelled() from None
+                if isinstance(error, KeyboardInterrupt):  # it came when the answer was ready
+                    raise request.outcome.cancelled() from None
+                raise
 
         def begin() -> None:
             self._refuse_inside()

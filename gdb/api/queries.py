@@ -146,14 +146,12 @@ class Queries(Closing):
         request = self._request(text, parameters, said)
         request.plain = plain
         try:
-            result = self._answered(request)
-        except KeyboardInterrupt:  # it came when the answer was ready
-            raise request.outcome.cancelled() from None
+            result = self._work.do(lambda: pipeline.answer(self._run(request)), request.cancel)
+        except BaseException as error:
+            request.outcome.struck(error)
+            raise
         warn(result.warnings)
         return result
-
-    def _answered(self, request: Request) -> Result:
-        return self._work.do(lambda: pipeline.answer(self._run(request)), request.cancel)
 
     @boundary
     def stream(
@@ -495,5 +493,6 @@ class Queries(Closing):
                     return value
 
                 return self._work.do(kept, cancel, run_beside)
-        except KeyboardInterrupt:  # it came when all was written
-            raise outcome.cancelled() from None
+        except BaseException as error:
+            outcome.struck(error)
+            raise

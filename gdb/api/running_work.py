@@ -5,14 +5,15 @@ from __future__ import annotations
 import _signal  # type: ignore[import-not-found]  # see `gdb.run.interrupt`
 import errno
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base import forks, waiting
+from gdb.base.threads import callers
 from gdb.base.waiting import until
 from gdb.errors import ClosedError, GdbError, InternalError, ReadOnlyError, no_more_memory
-from gdb.run.interrupt import Cancel, run_interruptibly
+from gdb.run.interrupt import Cancel, raised_by_handler, run_interruptibly
 from gdb.run.late_interrupt import Outcome
 
 if TYPE_CHECKING:
@@ -49,8 +50,8 @@ class faults:  # used in `with`, as a function would be
 
 
 def _translated(error: Exception, *, foreign: bool = False) -> None:
-    """Raise what `faults` makes of an error; nothing where it stays as it is."""
-    if isinstance(error, GdbError):
+    """Raise what `faults` makes of an error; nothing where it stays as it is, as that of a signal's handler does."""
+    if isinstance(error, GdbError) or raised_by_handler(error):
         return
     if _no_memory(error):
         raise no_more_memory() from None
@@ -85,25 +86,46 @@ class Work:
         """What runs in the parent does not run in a child."""
         self._guard = waiting.Lock()  # of `close` and its condition
         self._state = threading.Condition(self._guard)
-        self._running: set[threading.Event] = set()
+        self._running: dict[threading.Event, threading.Thread] = {}
+        self._at_end: Callable[[], None] | None = None
         self._here = _ThreadCancel()
 
-    def close(self) -> None:
-        """Cancel what runs, take no more, and wait for what runs.
+    def close(self, at_end: Callable[[], None] = lambda: None) -> None:
+        """Cancel what runs, take no more, wait for what runs, and call `at_end`.
+
+        What waits for this thread is cancelled as well, and not waited for: the work in which a signal's handler, or a
+        function of the program, closes the database. Then its end calls `at_end`.
 
         Raises
         ------
         KeyboardInterrupt : Ctrl-C came before all has stopped; closing again waits for the rest.
         """
-        impatient = Cancel()
+        impatient, own = Cancel(), callers()
 
         def stop() -> None:
             with self._guard:
                 self.closed = True
                 self.interrupt()
-                until(self._state, lambda: not self._running or impatient.is_set())
+                until(self._state, lambda: impatient.is_set() or self._only(own))
+                if not impatient.is_set():
+                    self._at_end = at_end
+            self._after_all()
 
         run_interruptibly(stop, impatient)
+
+    def _only(self, threads: Collection[threading.Thread]) -> bool:
+        """Whether nothing runs but in some threads."""
+        return all(thread in threads for thread in tuple(self._running.values()))
+
+    def _after_all(self) -> None:
+        """Wake `close` where it waits; where nothing runs any more, do what is to be done then."""
+        with self._guard:
+            self._state.notify_all()
+            at_end = None if self._running else self._at_end
+            if at_end is not None:
+                self._at_end = None
+        if at_end is not None:
+            at_end()
 
     def interrupt(self) -> None:
         """Cancel what runs now, in any thread."""
@@ -146,30 +168,29 @@ class Work:
 
     def _known(self, work: Callable[[], T], cancel: threading.Event) -> T:
         # without the guard: what `close` sees is either this, or it has closed before this looks
-        outermost = cancel not in self._running  # COPY imports inside its query's work
-        self._running.add(cancel)
-        if self.closed:
-            self._ended(cancel, outermost)
-            raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
-        outer, self._here.cancel = self._here.cancel, cancel
-        if isinstance(cancel, Cancel) and cancel is not outer:  # a procedure may query its database
-            cancel.outer = outer
+        running, thread, outer = self._running, threading.current_thread(), self._here.cancel
+        outermost = cancel not in running  # COPY imports inside its query's work
         try:
+            if outermost:
+                running[cancel] = thread
+            if self.closed:
+                raise ClosedError("the database is closed.", "Open it again with gdb.connect().")
+            self._here.cancel = cancel
+            if (
+                isinstance(cancel, Cancel) and cancel is not outer
+            ):  # a procedure may query its database
+                cancel.outer = outer
             return work()
         except Exception as error:
             _translated(error)
             raise
         finally:
+            # before any call: at calls a signal's handler runs, whose exception leaves this block
             self._here.cancel = outer
-            self._ended(cancel, outermost)
-
-    def _ended(self, cancel: threading.Event, outermost: bool) -> None:
-        """Forget the work of a cancel event, and wake `close` where it waits."""
-        if outermost:
-            self._running.discard(cancel)
-        if self.closed:
-            with self._guard:
-                self._state.notify_all()
+            if outermost:
+                running.pop(cancel, None)
+            if self.closed:
+                self._after_all()
 
 
 def never_changes() -> ReadOnlyError:

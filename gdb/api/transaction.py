@@ -64,7 +64,7 @@ class Transaction:
         self._ended = False
         self._stack = ExitStack()
         self._changes: Changes | None = None
-        self._thread = 0
+        self._thread: threading.Thread | None = None
         self._inherited = False
         forks.watch(self)
 
@@ -79,12 +79,14 @@ class Transaction:
 
         if self._thread:
             raise ClosedError("A transaction begins once.", "Call db.transaction() again.")
-        self._thread = threading.get_ident()
+        self._thread = threading.current_thread()
         self._begun()
 
-        def check() -> None:
-            if self._cancel.is_set():
-                raise self._outcome.cancelled()
+        cancel, outcome = self._cancel, self._outcome
+
+        def check() -> None:  # without `self`: one that is forgotten must not wait for a collection
+            if cancel.is_set():
+                raise outcome.cancelled()
 
         def begin() -> None:
             self._stack.enter_context(self._store.writer(check))
@@ -102,17 +104,24 @@ class Transaction:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        elsewhere = not self._ended and self._thread is not threading.current_thread()
+        if kind is None and self._inherited:
+            raise _of_the_parent()  # else the child would take it for committed
+        if kind is None and elsewhere:
+            raise ClosedError(
+                "The block of a transaction ends in another thread than began it: nothing is committed.",
+                "End it in the thread that began it, or drop the changes there with rollback().",
+            )
         if self._inherited:
-            if kind is None:
-                raise _of_the_parent()  # else the child would take it for committed
             return
         try:
             self._end(keep=kind is None)
-        except KeyboardInterrupt:
-            if self._outcome.committed:
-                raise KeyboardInterrupt(str(self._outcome.cancelled())) from None
-            if not self._ended:  # it came before Ctrl-C was held back
+        except BaseException as error:
+            if not self._ended:  # it came before signals were held back
                 self._end(keep=False)
+            if isinstance(error, KeyboardInterrupt) and self._outcome.committed:
+                raise KeyboardInterrupt(str(self._outcome.cancelled())) from None
+            self._outcome.note(error)
             raise
 
     def _end(self, *, keep: bool) -> None:
@@ -322,7 +331,7 @@ class Transaction:
             raise ClosedError(
                 "The transaction is not open.", "Use it inside: with db.transaction() as tx."
             )
-        if self._thread != threading.get_ident():
+        if self._thread is not threading.current_thread():
             raise ClosedError(
                 "A transaction is used by the thread that began it.", "Begin one in this thread."
             )

@@ -1,7 +1,10 @@
-"""The start of a thread, where there may be no memory for it.
+"""The start of a thread, where there may be no memory for it; and the threads for which a thread works.
 
 `threading.Thread.start` waits until the new thread has begun. One that finds no memory for its first steps ends before
 it says so, and the wait never ends. So room for its stack and for what it makes first is looked for before.
+
+The thread of a helper works for others, which wait for what it does (`callers`). It must wait for none of them: that
+wait would never end. So what waits for other threads, for the writer's turn or until a database is closed, looks there.
 """
 
 from __future__ import annotations
@@ -59,6 +62,32 @@ def import_beside(module: str) -> None:
 
     with suppress(MemoryError):
         start(threading.Thread(target=bring, name="gdb-import", daemon=True))
+
+
+class _Here(threading.local):
+    waiting: tuple[threading.Thread, ...] = ()
+
+
+_here = _Here()
+
+
+def callers() -> tuple[threading.Thread, ...]:
+    """This thread, and those that wait for what it does."""
+    return (threading.current_thread(), *_here.waiting)
+
+
+def for_callers(function: Callable[P, T]) -> Callable[P, T]:
+    """The function, to be called by another thread, for which this one and its callers wait."""
+    waiting = callers()
+
+    def helping(*args: P.args, **kwargs: P.kwargs) -> T:
+        before, _here.waiting = _here.waiting, waiting
+        try:
+            return function(*args, **kwargs)
+        finally:
+            _here.waiting = before
+
+    return helping
 
 
 class Threads(ThreadPoolExecutor):

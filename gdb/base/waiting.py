@@ -16,14 +16,16 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from gdb.base import forks, threads, usage
 from gdb.base.machine.cores import cores
+from gdb.base.threads import callers, for_callers
 
 if TYPE_CHECKING:
     import subprocess
 
+P = ParamSpec("P")
 T = TypeVar("T")
 Item = TypeVar("Item")
 
@@ -73,6 +75,82 @@ class Lock(_thread.RLock):  # type: ignore[misc]  # final in its stub alone
         while not self.acquire(timeout=STEP):
             check()
         return True
+
+
+class Turn:
+    """One thread's time with a `TurnLock`. owner : that thread. depth : how often it was taken. over : it has ended."""
+
+    __slots__ = ("depth", "over", "owner")
+
+    def __init__(self, owner: threading.Thread) -> None:
+        self.owner = owner
+        self.depth, self.over = 0, False
+
+
+class TurnLock:
+    """A lock that one thread at a time has, for long; it, and who works for it, may take it again. Any thread may
+    release it: its owner may have left that to another one, as garbage collection does. That of a thread which has
+    ended is free.
+
+    A forked child needs a new one.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._guard = Lock()  # of what follows
+        self._turn: Turn | None = None
+
+    def own(self) -> Turn | None:
+        """The turn of this thread, or of one that waits for it; None where neither has it."""
+        turn = self._turn
+        return turn if turn is not None and turn.owner in callers() else None
+
+    def take(
+        self,
+        check: Callable[[], object] = lambda: None,
+        left: Callable[[], object] = lambda: None,
+    ) -> Turn:
+        """Take it. check : called between two steps; what it raises ends the wait. left : called before the turn of a
+        thread ends that has ended itself, to undo what it left."""
+        turn = self.own() or self._begun(0.0)
+        while turn is None:
+            self._reclaim(left)
+            turn = self._begun(STEP)
+            if turn is None:
+                check()
+        turn.depth += 1
+        return turn
+
+    def take_free(self) -> Turn | None:
+        """Take it where no thread, nor this one, has it; else None."""
+        turn = self._begun(0.0)
+        if turn is not None:
+            turn.depth = 1
+        return turn
+
+    def _begun(self, seconds: float) -> Turn | None:
+        if not self._lock.acquire(timeout=seconds):
+            return None
+        turn = self._turn = Turn(threading.current_thread())
+        return turn
+
+    def release(self, turn: Turn) -> None:
+        """Undo a `take`; nothing where the turn is over."""
+        with self._guard:
+            turn.depth -= 1
+            if not turn.depth and not turn.over:
+                self._end(turn)
+
+    def _reclaim(self, left: Callable[[], object]) -> None:
+        with self._guard:
+            turn = self._turn
+            if turn is not None and not turn.owner.is_alive():
+                left()
+                self._end(turn)
+
+    def _end(self, turn: Turn) -> None:
+        turn.over, self._turn = True, None
+        self._lock.release()
 
 
 class Slots:
@@ -143,6 +221,10 @@ def join_thread(thread: threading.Thread) -> None:
 class Pool(threads.Threads):
     """Threads for the time of a `with` block, which waits for them; what has not begun when the block raises never
     begins."""
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """As ThreadPoolExecutor.submit; the call works for this thread (`gdb.base.threads`)."""
+        return super().submit(for_callers(fn), *args, **kwargs)
 
     def map(
         self,
@@ -235,7 +317,8 @@ def beside(work: Callable[[], T], name: str, check: Callable[[], object] | None 
     """Do some work on a daemon thread of its own, and wait for what it gives or raises. `check` is that of
     `result`: where it raises, the work goes on until it ends by itself."""
     future: Future[T] = Future()
-    threads.start(threading.Thread(target=_settle, args=(future, work), name=name, daemon=True))
+    arguments = future, for_callers(work)
+    threads.start(threading.Thread(target=_settle, args=arguments, name=name, daemon=True))
     try:
         return result(future, check)
     finally:

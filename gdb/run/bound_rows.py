@@ -107,8 +107,9 @@ class BoundRows:
             found = do(partial(self._read, newest, request), request.cancel)
             self.tries.note(failed=found is None)
             return found
-        except KeyboardInterrupt:  # it came when the answer was ready
-            raise request.outcome.cancelled() from None
+        except BaseException as error:
+            request.outcome.struck(error)
+            raise
 
     def _takes(self, name: str, items: list[object]) -> bool:
         """Whether a list is for a run."""

@@ -1,5 +1,5 @@
-"""The report of a Ctrl-C that comes late: a commit that has begun runs to its end, and the user must know that, or runs
-the same operation again and stores it twice.
+"""The report of a Ctrl-C, or of another signal's exception, that comes late: a commit that has begun runs to its end,
+and the user must know that, or runs the same operation again and stores it twice.
 """
 
 from __future__ import annotations
@@ -29,3 +29,15 @@ class Outcome:
             "Do not run it again.",
             committed=True,
         )
+
+    def struck(self, error: BaseException) -> None:
+        """Report what the operation has raised, maybe when its answer was ready: Cancelled for a Ctrl-C; of another
+        exception, as a signal's handler raises it, see `note`."""
+        if isinstance(error, KeyboardInterrupt):
+            raise self.cancelled() from None
+        self.note(error)
+
+    def note(self, error: BaseException) -> None:
+        """Say in a note of an exception where it is committed all the same."""
+        if self.committed and not isinstance(error, Cancelled):
+            error.add_note(f"gdb: {self.kept} all the same. Do not run it again.")

@@ -88,6 +88,7 @@ class Clock:
 
     limits : those that the database has of its own, which hold in the block (`gdb.limits`).
     memory : bytes that it may hold, None for no bound.
+    waited_from : when it began to wait until another thread has written, None where it does not.
     usage : what the steps used; what they waited for machine code is a step of its own, "compile".
     """
 
@@ -97,6 +98,7 @@ class Clock:
     memory: int | None = None
     begun: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=dict)
+    waited_from: float | None = None
     usage: Usage = field(init=False)
     _around: Token[Mapping[str, float]] = field(init=False)
 
@@ -118,6 +120,12 @@ class Clock:
             raise self._late() from None
 
     def _late(self) -> QueryTimeout:
+        if self.waited_from is not None:
+            waited = time.monotonic() - self.waited_from
+            return QueryTimeout(
+                f"the query has waited {waited:.2g} s for the transaction of another thread, and has not begun.",
+                "End that transaction first, or raise timeout=.",
+            )
         return QueryTimeout(
             f"the query ran longer than its timeout of {self.timeout:g} s.",
             "Raise timeout=, or make the query do less.",

@@ -22,6 +22,7 @@ from gdb.answer.rows import Answer, ColumnAnswer, RowAnswer, rows_of
 from gdb.answer.summary import Summary
 from gdb.base import forks, threads, waiting
 from gdb.base.closing import Closing
+from gdb.base.threads import for_callers
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor.relational import relational_tail
@@ -194,7 +195,8 @@ class Stream(Closing):
         self._block: list[Row] = []  # of `_rows`, where they are
         self._end = weakref.finalize(self, pipe.stop)
         # a daemon: a program that ends does not wait for a query whose rows are never read
-        self._thread = threading.Thread(target=self._run, name="gdb-stream", daemon=True)
+        target = for_callers(self._run)  # this thread waits for its first row, and for others
+        self._thread = threading.Thread(target=target, name="gdb-stream", daemon=True)
         begun = self._waited(self._begun)
         self.columns: list[str] = begun.columns
         self.warnings: tuple[str, ...] = begun.warnings
@@ -300,9 +302,11 @@ class Stream(Closing):
     def _waited(self, wait: Callable[[], T]) -> T:
         try:
             return run_interruptibly(wait, self._pipe.cancel)
-        except KeyboardInterrupt:  # there was something to wait for no longer
-            self.close()
-            raise self.cancelled() from None
+        except BaseException as error:
+            if isinstance(error, KeyboardInterrupt):  # there was something to wait for no longer
+                self.close()
+            self._outcome.struck(error)
+            raise
 
 
 def _from_row(batches: Iterator[Array], size: int, row: int) -> Iterator[Array]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from gdb.answer.result import Result
 from gdb.answer.rows import Answer, RowAnswer
 from gdb.base import sql, waiting
-from gdb.errors import ArgumentProblem, OutOfBudget, StoreError, SyntaxProblem, TypeProblem
+from gdb.errors import ArgumentProblem, OutOfBudget, SyntaxProblem, TypeProblem
 from gdb.language.clauses import CopyTo
 from gdb.language.report import problem
 from gdb.records import dataclass, replace
@@ -25,7 +25,7 @@ from gdb.run.pipeline import explain_query
 from gdb.run.request import QueryRun
 from gdb.run.statements import Statements
 from gdb.run.stream import Pipe, stream_query
-from gdb.storage.disk.duckdb_engine import Engine, Watch
+from gdb.storage.disk.duckdb_engine import Engine, Watch, write_error
 from gdb.storage.disk.new_folder import new_file, new_folder
 from gdb.storage.disk.scratch_folder import ScratchFolder
 
@@ -225,10 +225,7 @@ def _translated(request: Request, target: Target) -> Iterator[None]:
             "Raise memory=.",
         ) from None
     except duckdb.Error as error:
-        raise StoreError(
-            f"{target.path} could not be written ({_short(error)}).",
-            "Check the disk and its free space.",
-        ) from None
+        raise write_error(target.path, error) from None
 
 
 def _short(error: Exception) -> str:

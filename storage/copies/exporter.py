@@ -26,14 +26,14 @@ from gdb.base.sql import (
     value_of,
     written,
 )
-from gdb.errors import Cancelled, StoreError
+from gdb.errors import Cancelled
 from gdb.records import dataclass, field
 
 from ..columns import temporal
 from ..columns.model import I64, ITEM_OF, TEXT_KINDS, U32, Column, Kind
 from ..columns.slices import struct_of
 from ..disk import csv_values
-from ..disk.duckdb_engine import SQL_TYPES, Engine, Watch
+from ..disk.duckdb_engine import SQL_TYPES, Engine, Watch, write_error
 from ..disk.files import PosixFiles
 from ..disk.new_folder import new_folder
 from ..disk.scratch_folder import ScratchFolder
@@ -146,11 +146,7 @@ def _translated_errors(path: Path, steps: Steps) -> Iterator[None]:
         steps.check()
         raise Cancelled(f"The {steps.work} was interrupted; nothing of it was kept.") from None
     except duckdb.Error as error:
-        short = str(error).split("\n")[0].strip().rstrip(".")
-        raise StoreError(
-            f"The export to {path} could not be written ({short}).",
-            "Check the disk and its free space.",
-        ) from None
+        raise write_error(path, error) from None
 
 
 @dataclass(slots=True)

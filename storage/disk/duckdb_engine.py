@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -12,13 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base import threads, waiting
 from gdb.base.machine.cores import cores
+from gdb.errors import StoreError
 
 from ..columns.model import ITEM_OF, Kind
 from .import_root import DESCRIPTORS, Rooted
+from .os_errors import DISK
 from .sandbox import Setting, sandboxed
 from .scratch_folder import ScratchFolder
 
 if TYPE_CHECKING:
+    import duckdb
     from duckdb import DuckDBPyConnection
 
 T = TypeVar("T")
@@ -132,6 +137,17 @@ def stream_errors() -> Iterator[None]:
             "IO": duckdb.IOException,
         }
         raise made.get(kind, duckdb.Error)(text) from None
+
+
+def write_error(path: Path, error: duckdb.Error) -> StoreError:
+    """The error for what DuckDB could not write at a path. DuckDB's text shows what it does inside; where it has the
+    operating system's reason, that is enough."""
+    text = str(error)
+    found = next((reason for reason in map(os.strerror, errno.errorcode) if reason in text), None)
+    if found is None:
+        short = text.partition("\n")[0].partition("{")[0].strip().rstrip(".:")
+        return StoreError(f"{path} could not be written ({short}).", DISK)
+    return StoreError(f"The operating system failed on {path}: {found}.", DISK)
 
 
 class Watch:

@@ -9,6 +9,7 @@ from pathlib import Path
 from gdb.errors import StoreError, StorePermissionError, no_more_memory
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system that has none
+DISK = "Check the disk and its free space."
 _GONE = (errno.ENOENT, errno.ENOTDIR, errno.ESTALE)
 
 
@@ -63,5 +64,5 @@ class translated:  # lower case because it is used in `with`, like a function
             ) from error
         raise StoreError(
             f"The operating system failed on {self._what}: {error.strerror}.",
-            "Check the disk and its free space.",
+            DISK,
         ) from error

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import binary, exp, row_number, select, value_of
+from gdb.base.threads import for_callers
 from gdb.errors import ImportFailed
 
 from ..columns.arrow_arrays import ArrowStream
@@ -19,6 +21,30 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _CURE = "Give a table or data frame of plain columns."
+
+
+_GET_NEXT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class _CStream(ctypes.Structure):
+    """`struct ArrowArrayStream` of Arrow's C stream interface."""
+
+    _fields_ = (
+        ("get_schema", ctypes.c_void_p),
+        ("get_next", ctypes.c_void_p),
+        ("get_last_error", ctypes.c_void_p),
+        ("release", ctypes.c_void_p),
+        ("private_data", ctypes.c_void_p),
+    )
+
+
+def _read_for_callers(address: int) -> object:
+    """Have the batches of a stream made for this thread (`gdb.base.threads`), whichever thread of DuckDB's takes them:
+    a generator of the program may make them, and query the database. What comes back must be held with the stream."""
+    stream = _CStream.from_address(address)
+    called = _GET_NEXT(for_callers(_GET_NEXT(stream.get_next)))
+    stream.get_next = ctypes.cast(called, ctypes.c_void_p).value
+    return called
 
 
 class Frame:
@@ -38,6 +64,7 @@ class Frame:
         try:
             self._stream = na.c_array_stream(source)
             self._schema = self._stream.get_schema()
+            self._next = _read_for_callers(self._stream._addr())
         except Exception as error:  # whatever the library raises that makes the stream
             raise _unreadable(name, error) from error
         if self._schema.format != "+s":

@@ -54,7 +54,7 @@ class Compactor:
     def written(self, store: Store, changes: Changes, progress: Progress | None) -> Snapshot:
         """Write the base anew with the changes, beside the main thread. What `progress` raises stops it."""
         work = partial(rewrite, store, changes.view, progress, self._budget)
-        return waiting.aside(waiting.LEAST, lambda: store.lent(work))
+        return waiting.aside(waiting.LEAST, work)
 
     def committed(
         self, store: Store, changes: Changes, stopped: Callable[[], bool]

@@ -6,12 +6,11 @@ being deleted (`gdb.storage.disk.pins`).
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from gdb.base import forks, waiting
 from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
@@ -39,8 +38,6 @@ else:
         deferred("gdb.storage.disk.memory_files"),
     )
 
-T = TypeVar("T")
-
 
 class Store:
     """An open store; see `Store.open`. Threads may share it."""
@@ -60,10 +57,7 @@ class Store:
         forks.watch(self)
 
     def _no_writer(self) -> None:
-        self._writing = waiting.Lock()  # one writing thread of this process
-        self._depth = 0
-        self._writer = 0  # the thread that writes
-        self._lent = 0  # one that does so in its place
+        self._writing = waiting.TurnLock()  # one writing thread of this process
         self._certain = False  # whether this writer has synced what it found
         self._sweeper = Sweeper(self.files)
 
@@ -251,7 +245,8 @@ class Store:
     def writer(self, check: Callable[[], object] = lambda: None) -> Iterator[None]:
         """Be the only writer, in this process and others. May be nested.
 
-        check : called now and then while another thread writes; what it raises ends the wait.
+        check : called now and then while another thread writes; what it raises ends the wait. A thread that has ended
+        writes no more, whatever it left open.
 
         Raises
         ------
@@ -262,49 +257,36 @@ class Store:
         if self.read_only:
             raise self.read_only_error()
         writing, born = self._writing, forks.generation()
-        lent = self._lent == threading.get_ident()
-        if not lent:
-            writing.take(check)
-        try:
-            before, self._writer = self._writer, threading.get_ident()
-            self._depth += 1
-            try:  # from here on: Ctrl-C may strike as soon as the lock is there
-                if self._depth == 1:
-                    self.files.lock_writer()
-                self._check_open()  # another thread may have closed it meanwhile
-                self._make_certain()
-                yield
-                if self._depth == 1 and born == forks.generation():
-                    self._sweeper.after_writing(self._named, certain=self._own)
-            finally:
-                if born == forks.generation():  # a child that was forked inside has no part in it
-                    self._depth -= 1
-                    self._writer = before
-                    if not self._depth:
-                        self.files.unlock_writer()
-                        if self._closed:  # the lock's file was opened again
-                            self.files.close()
+        turn = writing.take(check, self._unlock)
+        try:  # from here on: Ctrl-C may strike as soon as the lock is there
+            if turn.depth == 1:
+                self.files.lock_writer()
+            self._check_open()  # another thread may have closed it meanwhile
+            self._make_certain()
+            yield
+            if turn.depth == 1 and born == forks.generation() and not turn.over:
+                self._sweeper.after_writing(self._named, certain=self._own)
         finally:
-            if not lent:
-                writing.release()
+            # a child that was forked inside has no part in it, nor one whose turn another thread has taken over
+            if turn.depth == 1 and born == forks.generation() and not turn.over:
+                self._unlock()
+            writing.release(turn)
+
+    def _unlock(self) -> None:
+        """Let other processes write."""
+        self.files.unlock_writer()
+        if self._closed:  # the lock's file was opened again
+            self.files.close()
 
     def read_only_error(self, why: str = "") -> ReadOnlyError:
         """What a write raises where the store is only read. why : the end of the sentence."""
         cure = TO_CHANGE if self.files.remote else "Open it without read_only=True."
         return ReadOnlyError(f"the store {self.files.where} was opened read-only{why}.", cure)
 
-    def lent(self, work: Callable[[], T]) -> T:
-        """Do some work for the thread that writes, which waits for it: `writer` lets this thread in."""
-        before, self._lent = self._lent, threading.get_ident()
-        try:
-            return work()
-        finally:
-            self._lent = before
-
     @property
     def writes_here(self) -> bool:
-        """Whether this thread is the writer."""
-        return self._depth > 0 and self._writer == threading.get_ident()
+        """Whether this thread is the writer, or does a part of the work of the one that is."""
+        return self._writing.own() is not None
 
     def _make_certain(self) -> None:
         """Before the first write: make what was found here survive a power cut.
@@ -327,7 +309,7 @@ class Store:
         """Make `manifest` the store's state; its files must be written and synced already. delta, parts : what it
         holds, where that is known. seen : a graph that may have this delta already.
         """
-        need(self._depth > 0, "a commit without the writer's lock")
+        need(self.writes_here, "a commit without the writer's lock")
         known = {record.name for record in self.snapshot().manifest.files}
         new_names = any(record.name not in known for record in manifest.files)
         with self._lock:
@@ -350,7 +332,7 @@ class Store:
     @property
     def version(self) -> int:
         """That of the newest state; the writer's lock must be held since it was last read."""
-        assert self._depth
+        assert self.writes_here
         assert self._snapshot is not None
         return self._snapshot.version
 
@@ -374,7 +356,7 @@ class Store:
         Zeros are written before a record that is the first in its place, so that a disk that is full then holds none.
         seen : see `commit`.
         """
-        need(self._depth > 0, "a commit without the writer's lock")
+        need(self.writes_here, "a commit without the writer's lock")
         journal = self._journal if self._own else None
         made = None if journal is None else journal.record(parts)
         if journal is None or made is None:
@@ -436,13 +418,12 @@ class Store:
     def _tidy(self, named: Sequence[FileRecord], names: list[str]) -> None:
         """Sweep unless there is a writer, where files were found that the manifest does not name."""
         strays = file_names.strays(names, {record.name for record in named})
-        if self.read_only or not strays or not self._writing.acquire(blocking=False):
+        if self.read_only or not strays or (turn := self._writing.take_free()) is None:
             return
         try:
-            if not self._depth:
-                self._sweeper.unless_written()
+            self._sweeper.unless_written()
         finally:
-            self._writing.release()
+            self._writing.release(turn)
 
     def _check_open(self) -> None:
         if self._closed:

@@ -188,12 +188,13 @@ class Changes:
                 if kind == "int64"
                 else [str(value) for value in ids.to_list()]
             )
-            row = first_known(self.view.find_many(wanted, space), wanted)
+            found = self.view.find_many(wanted, space)
+            row = first_known(found, wanted)
             if row is not None:
-                raise ChangeRefused(
-                    f"a node with the id {ids.to_list()[row]!r} is there already",
-                    "Use set_nodes() to change it.",
-                )
+                how, cure = "is there already", "Use set_nodes() to change it."
+                if found[row] < 0:
+                    how, cure = "is given twice", "Give each node an id of its own."
+                raise ChangeRefused(f"a node with the id {ids.to_list()[row]!r} {how}", cure)
 
     def set_vertices(self, vids: U32, columns: Columns) -> None:
         """Set properties of vertices; of one that is named twice the last value holds. Null takes a property away.

@@ -14,6 +14,7 @@ import pytest
 
 import gdb
 from gdb.api.transaction import Transaction
+from gdb.base.waiting import TurnLock
 from gdb.errors import Cancelled, ClosedError, StoreLocked
 from gdb.executor.relational import lookup, relational
 from gdb.executor.relational.relational import Session
@@ -100,9 +101,16 @@ def test_an_idle_duckdb_is_closed_before_a_fork(db: gdb.Database) -> None:
     ask(db)
 
 
+@contextmanager
+def turn(lock: TurnLock) -> Iterator[None]:
+    taken = lock.take()
+    yield
+    lock.release(taken)
+
+
 LOCKS: dict[str, Callable[[gdb.Database], object]] = {
     "the store's": lambda db: db._store._lock,
-    "the writing thread's": lambda db: db._store._writing,
+    "the writing thread's": lambda db: turn(db._store._writing),
     "of what runs": lambda db: db._work._guard,
     "of kept statements": lambda db: db._statements._lock,
     "the snapshot's": lambda db: db._snapshot()._lock,
@@ -152,7 +160,7 @@ def test_results_and_held_snapshots_are_read_in_the_child(db: gdb.Database) -> N
 def test_closing_in_the_child_does_not_wait_for_the_parents_queries(db: gdb.Database) -> None:
     def run(stack: ExitStack) -> None:
         stack.enter_context(db._store._lock)  # as a query that takes its snapshot
-        db._work._running.add(threading.Event())
+        db._work._running[threading.Event()] = threading.current_thread()
         stack.callback(db._work._running.clear)
 
     def close() -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.allowance import paced
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
-from gdb.errors import TypeProblem
+from gdb.errors import DeletedProblem, TypeProblem
 from gdb.language.clauses import Delete, Remove, SetAll, SetItem, SetLabels, SetProperty
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.report import problem
@@ -54,14 +54,14 @@ def _assignment(context: RowContext, item: SetItem) -> Assignment:
 
 
 def _changed(context: RowContext, subject: Expression, place: Place) -> Callable[[Row], Changed]:
-    """The element that an item changes; None for null, and for what was deleted."""
+    """The element that an item changes; None for null."""
     value_of = context.evaluator.compiled(subject)
 
     def element(row: Row) -> Changed:
         found = value_of(row)
         if isinstance(found, (NodeValue, RelationshipValue)):
-            return None if found.deleted else found
-        if found is None or getattr(found, "deleted", False):
+            return _there(context, found, place)
+        if found is None:
             return None
         raise problem(
             *(TypeProblem, context.text, place),
@@ -69,6 +69,20 @@ def _changed(context: RowContext, subject: Expression, place: Place) -> Callable
         )
 
     return element
+
+
+def _there(
+    context: RowContext, one: NodeValue | RelationshipValue, place: Place
+) -> NodeValue | RelationshipValue:
+    """The element. Raises DeletedProblem where the query has deleted it."""
+    if one.deleted:
+        what = "node" if isinstance(one, NodeValue) else "relationship"
+        raise problem(
+            *(DeletedProblem, context.text, place),
+            f"the {what} was deleted by this query, and cannot be changed.",
+            "Change it before DELETE, or not at all.",
+        )
+    return one
 
 
 def _set_property(
@@ -143,13 +157,14 @@ def removed(context: RowContext, clause: Remove) -> Change:
         for row in rows:
             for item, subject, named in parts:
                 element = subject(row)
-                if element is None or getattr(element, "deleted", False):
+                if element is None:
                     continue
                 if not isinstance(element, (NodeValue, RelationshipValue)):
                     raise problem(
                         *(TypeProblem, context.text, item.place),
                         "only a node or a relationship has properties that can be removed.",
                     )
+                _there(context, element, item.place)
                 match item:
                     case HasLabels(labels=labels) if isinstance(element, NodeValue):
                         names = [name.text for term in labels for name in term]

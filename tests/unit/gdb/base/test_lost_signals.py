@@ -25,6 +25,7 @@ from gdb.answer.summary import Summary
 from gdb.api.database import Database
 from gdb.api.running_work import Work
 from gdb.base import waiting
+from gdb.base.waiting import Turn
 from gdb.errors import Cancelled, QueryTimeout
 from gdb.run.interrupt import Cancel, run_beside, run_interruptibly
 from gdb.run.late_interrupt import Outcome
@@ -328,10 +329,10 @@ def test_a_transaction_that_waits_for_another_one() -> None:
     store = db._store
     take = store._writing.take
 
-    def noted(check: Callable[[], object]) -> bool:
+    def noted(*given: Callable[[], object]) -> Turn:
         if threading.current_thread() is threading.main_thread():
             waits.set()
-        return take(check)
+        return take(*given)
 
     vars(store._writing)["take"] = noted
 

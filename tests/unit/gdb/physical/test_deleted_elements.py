@@ -56,3 +56,39 @@ def test_a_path_that_is_returned(db: gdb.Database) -> None:
 def test_what_was_stored_is_not_read(db: gdb.Database, read: str) -> None:
     with pytest.raises(gdb.DeletedProblem, match="the node was deleted by this query"):
         db.execute(f"MATCH (a:A {{k: 1}}) DETACH DELETE a RETURN {read}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("SET a.k = 1", "SET a['k'] = 1", "SET a.k = null", "SET a = {k: 1}", "SET a += {k: 1}"),
+        *("SET a:Q", "SET a:$('Q')", "REMOVE a.k", "REMOVE a['k']", "REMOVE a:A"),
+        *(
+            "WITH a SET a.k = 1",
+            "FOREACH (x IN [a] | SET x.k = 1)",
+            "MERGE (z:Z) ON CREATE SET a.k = 1",
+        ),
+    ],
+)
+def test_a_deleted_node_is_not_changed(db: gdb.Database, change: str) -> None:
+    for _ in range(2):  # a statement that was kept, too
+        with pytest.raises(gdb.DeletedProblem, match="the node was deleted by this query, and can"):
+            db.execute(f"MATCH (a:A {{k: 1}}) DETACH DELETE a {change}")
+    assert db.execute("MATCH (a:A) RETURN count(*)").scalar() == 3
+
+
+@pytest.mark.parametrize("change", ["SET r.w = 1", "SET r = {w: 1}", "REMOVE r.w"])
+@pytest.mark.parametrize("gone", ["r", "a"])
+def test_a_deleted_relationship_is_not_changed(db: gdb.Database, change: str, gone: str) -> None:
+    with pytest.raises(gdb.DeletedProblem, match="the relationship was deleted by this query"):
+        db.execute(f"MATCH (a)-[r:R]->() DETACH DELETE {gone} {change}")
+    assert db.execute("MATCH ()-[r:R]->() RETURN r.w").scalar() == 5
+
+
+def test_what_another_row_deletes_is_not_changed_behind_it(db: gdb.Database) -> None:
+    with pytest.raises(gdb.DeletedProblem):
+        db.execute(
+            "MATCH (a:A) WITH collect(a) AS all UNWIND all AS a DETACH DELETE all[0] SET a.k = 0"
+        )
+    db.execute("MATCH (a:A) SET a.k = 0 DETACH DELETE a")  # the other way round
+    db.execute("OPTIONAL MATCH (a:A) SET a.k = 0 REMOVE a.k")  # null stays null

@@ -227,7 +227,9 @@ def test_a_full_disk(db: gdb.Database, tmp_path: Path) -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))
     try:
         for name in ("o", "o.parquet"):
-            with pytest.raises(StoreError, match="could not be written"):
+            with pytest.raises(
+                StoreError, match=rf"failed on {tmp_path}/{name}: File too large\. Check"
+            ):
                 db.execute(f"COPY ({PAIRS}) TO '{tmp_path}/{name}'")
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)

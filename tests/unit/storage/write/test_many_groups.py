@@ -108,7 +108,7 @@ def test_calls_in_a_row_are_refused_as_single_ones_are() -> None:
         tx.add_nodes("A", [4], {"y": [[]], "x": [None]})
         with pytest.raises(gdb.ChangeRefused, match="id 2 is there already"):
             tx.add_nodes("C", [5, 2])
-        with pytest.raises(gdb.ChangeRefused, match="id 6 is there already"):
+        with pytest.raises(gdb.ChangeRefused, match="id 6 is given twice"):
             tx.add_nodes("C", [6, 6])
         tx.add_nodes("C", [5])
         with pytest.raises(gdb.ChangeRefused, match="property 'x' holds integers"):
