@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
+from gdb.base import waiting
 from gdb.base.budget import ROWS, Budget
 from gdb.records import dataclass, quick, replace
 from gdb.storage.disk.arrays import Shelf
@@ -123,7 +123,7 @@ class KeptParts(Generic[Part]):
         self._budget, self._row_bytes, self.parts = budget, row_bytes, parts
         self._make, self._spill = make, spill
         self._size_of = None if budget.limit is None else size_of
-        self._shelf, self._lock = Shelf(budget, ROWS), threading.Lock()
+        self._shelf, self._lock = Shelf(budget, ROWS), waiting.Lock()
 
     def keep(self, part: Embeddings) -> None:
         """Keep what is needed of some rows. Raises OutOfBudget."""

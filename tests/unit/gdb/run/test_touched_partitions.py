@@ -80,7 +80,7 @@ def types_of(names: list[str], manifest: Manifest) -> set[int]:
     return found
 
 
-@pytest.mark.parametrize("memory", [None, 200_000, 20_000])
+@pytest.mark.parametrize("memory", [None, 200_000, 24_000])
 @pytest.mark.parametrize("text", QUERIES)
 def test_only_the_partitions_of_its_types_are_read(
     text: str, memory: int | None, stored: Manifested, opened: list[str]
