@@ -106,7 +106,8 @@ def spine_order(query: Resolved, parts: Decomposition, order: tuple[int, ...]) -
     """
     inner = {v for v in order if len(query.neighbours(v)) > 1}
     ends = {v for v in inner if len(query.neighbours(v) & inner) < 2}
-    if order[0] in ends or query.neighbours(order[0]) <= ends:
+    # a pattern of several parts has as many edges as a tree where one of them is a cycle: there may be no end
+    if not ends or order[0] in ends or query.neighbours(order[0]) <= ends:
         return order
     return matching_order(query, parts, min(ends, key=lambda v: (query.present(v), v)))
 

@@ -183,3 +183,15 @@ def test_wherever_few_vertices_are_it_is_counted_from_an_end(rare: int) -> None:
         assert plan.without_loops
         other = planner.plan(query, graph, counting=True, switched_off=OFF)
         assert run.count(plan, graph, Options("cpu")) == run.count(other, graph, Options("cpu"))
+
+
+@pytest.mark.parametrize("ends", [[(1, 2), (2, 3), (3, 1)], [(0, 1), (2, 3), (3, 2)]])
+def test_a_cycle_beside_another_part_is_no_tree(ends: list[tuple[int, int]]) -> None:
+    """It has as many edges as a tree of its vertices."""
+    graph = SmallGraph([()] * 9, [("R", a, b) for a, b in itertools.permutations(range(9), 2)])
+    steps = tuple(QueryEdge(a, b, ("R",), Direction.OUT) for a, b in ends)
+    query = QueryGraph((QueryVertex(),) * 4, steps, REPEATABLE_ELEMENTS)
+    plan = planner.plan(query, graph, counting=True)
+    other = planner.plan(query, graph, counting=True, switched_off=OFF)
+    assert not plan.without_loops
+    assert run.count(plan, graph, Options("cpu")) == run.count(other, graph, Options("cpu")) > 0
