@@ -50,9 +50,7 @@ from .nodes import (
 from .sets import bounds, level, neighbours, row_slice
 from .tree_weights import has_spread, weight
 
-IN_ORDER = (
-    16  # bytes that are set to zero in order in the time of one number that is set by its vid
-)
+IN_ORDER = 16  # bytes that are set to zero in order while one number is by its vid
 PIVOT = 2  # times as many vertices of a node as elements of a leaf's list, for these to be gone through instead
 
 
@@ -267,8 +265,8 @@ def tally(near: int, start: int, end: int, scratch: int, width: int) -> int:
 
 
 @compiled
-def erase(near: int, start: int, end: int, scratch: int, width: int) -> int:
-    """Set a scratch of numbers of so many bytes to zero at some neighbours; how many these are."""
+def erase(near: int, start: int, end: int, scratch: int, width: int) -> None:
+    """Set a scratch of numbers of so many bytes to zero at some neighbours."""
     if width == 1:
         for e in range(start, end):
             store_u8(scratch, load_u32(near, e), 0)
@@ -278,7 +276,6 @@ def erase(near: int, start: int, end: int, scratch: int, width: int) -> int:
     else:
         for e in range(start, end):
             store_u32(scratch, load_u32(near, e), 0)
-    return end - start
 
 
 @compiled
@@ -293,7 +290,7 @@ def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[in
     first, last = load_i64(k, Q.START), load_i64(k, Q.END)
     width = width_for(last - first)
     scratch = load_i64(state(p, c), Q.SCRATCH) - width * level(p, node(p, c, T.LEVEL), L.LO)
-    least_reached, most_reached = MOST, 0
+    begin, finish = MOST, 0  # of the vids that are reached
     for at in range(first, last):
         z = load_u32(address, at)
         least = max(low, z + 1) if order == BELOW else low
@@ -302,11 +299,11 @@ def push_pairs(p: Pointers, c: int, child: int, low: int, high: int) -> tuple[in
         work += 4 + end - start
         if start < end:
             reached += end - start
-            least_reached = min(least_reached, load_u32(near, start))
-            most_reached = max(most_reached, load_u32(near, end - 1))
+            begin = min(begin, load_u32(near, start))
+            finish = max(finish, load_u32(near, end - 1) + 1)
             total += tally(near, start, end, scratch, width)
-    if reached > (most_reached - least_reached) * width // IN_ORDER:
-        for b in range(least_reached * width, (most_reached + 1) * width):
+    if reached > max(finish - begin, 0) * width // IN_ORDER:
+        for b in range(begin * width, finish * width):
             store_u8(scratch, b, 0)
     else:
         for at in range(first, last):

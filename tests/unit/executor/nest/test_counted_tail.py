@@ -332,3 +332,17 @@ def test_counters_are_as_wide_as_lists_need(mode: MatchMode, number: int, backen
     plan = planner.plan(hub_rectangles.query(mode), graph, counting=True)
     options = run.Options("cpu" if backend.name == "cpu" else "cuda")
     assert run.count(plan, graph, options) == hub_rectangles.count(number, mode)
+
+
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+@pytest.mark.parametrize("number", [200, 300, 70_000])
+def test_a_root_whose_long_list_reaches_nothing(number: int, backend: Backend) -> None:
+    """A star, from whose centre no path leads on."""
+    edges = [("U", number, vid) for vid in range(number)]
+    labels = [("A",)] * number + [("Hub",)]
+    graph = SmallGraph(labels, edges, frozenset({"U"}))
+    plan = planner.plan(hub_rectangles.query(SUBGRAPHS), graph, counting=True)
+    (root,) = np.flatnonzero(prepare(plan, graph).tables.nodes[:, NodeField.PAIRED])
+    assert root >= 0
+    options = run.Options("cpu" if backend.name == "cpu" else "cuda")
+    assert run.count(plan, graph, options) == 0
