@@ -100,6 +100,7 @@ def _defines() -> Iterator[str]:
     yield f"FAR_COST {layout.FAR_COST}"
     yield f"FAR_SHORT {layout.FAR_SHORT}"
     yield f"FAR_LONG {layout.FAR_LONG}"
+    yield f"FAR_ALONE {layout.FAR_ALONE}"
     yield f"BITS_FRAME_WORDS {layout.BITS_FRAME_WORDS}"
     yield f"BITS_CHUNK {layout.BITS_CHUNK}"
     yield f"PAIRS_MOST {layout.PAIRS_MOST}"

@@ -84,7 +84,7 @@ def _made_there(graph: Placed, views: I64, own: Own, job: I64, side: tuple[int, 
     chunks = -(-len(prepared.roots) // layout.WARP_LANES)
     totals = memory.empty((chunks,), np.int64)
     first = job[Job.FIRST_UNIT] = own.zeros(int(count) + 1, np.int64, _WHAT).address
-    part = np.int64(units.part_size(prepared.tables, cold=graph.cold))
+    part = np.int64(units.part_size(prepared, cold=graph.cold))
     blocks = min(-(-chunks * layout.WARP_LANES // layout.BLOCK_THREADS), 1 << 16)
     shape = (blocks,), (layout.BLOCK_THREADS,)
     counted = compiler.generic(graph.ordinal, render.COUNT_UNITS, cold=graph.cold)

@@ -18,7 +18,8 @@ from .unit_loops import count_units, fill_units
 PART = 32  # a root with more neighbours than this is cut into several work units;
 # the same, where a part is one of the vids that are reached, and reads the whole list
 PUSHED_PART = 128
-COLD_PUSHED_PART = 1024  # and where that list's rows are read through the link
+# and where that list's rows are read through the link: a part of all lists, within these
+COLD_PUSHED_LEAST, COLD_PUSHED_MOST, COLD_PARTS = 1024, 4096, 1 << 15
 # where several devices share them, parts are as small as this, if that makes no more units than so many
 SHARED_PART, MOST_UNITS = 2, 1 << 20
 LEAST_AT_ONCE = 1 << 16  # roots that a thread makes units of, at least
@@ -40,7 +41,7 @@ def work_units(
     if loops == 0:
         return np.zeros(1, np.uint32), np.array([0, 1], np.int64)
     sizes = np.ascontiguousarray(prepared.weights.each if sizes is None else sizes)
-    cuts, part = cut_level(prepared.tables) >= 0, part_size(prepared.tables, cold=cold)
+    cuts, part = cut_level(prepared.tables) >= 0, part_size(prepared, cold=cold)
     if devices > 1 and not is_pushed(prepared.tables):
         part = _shared_part(int(sizes.sum()))
     first_unit = unset(len(sizes) + 1, np.int64)
@@ -63,11 +64,13 @@ def work_units(
     return unit_roots, first_unit
 
 
-def part_size(tables: Tables, *, cold: bool) -> int:
+def part_size(prepared: Prepared, *, cold: bool) -> int:
     """How many elements of a root's list are a unit, where one device has them all. cold : as for `work_units`."""
-    if is_pushed(tables):
-        return COLD_PUSHED_PART if cold else PUSHED_PART
-    return PART
+    if not is_pushed(prepared.tables):
+        return PART
+    if not cold:
+        return PUSHED_PART
+    return min(max(COLD_PUSHED_LEAST, prepared.work // COLD_PARTS), COLD_PUSHED_MOST)
 
 
 def at_most(prepared: Prepared, devices: int) -> int:

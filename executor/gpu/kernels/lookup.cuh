@@ -195,13 +195,3 @@ __device__ INLINE Span side_slice(const i64* view, Span span, i64 vid, i64 low, 
 __device__ INLINE Span row_slice(const i64* view, i64 vid, i64 low, i64 high) {
     return side_slice(view, row_side(view, vid, low, high), vid, low, high);
 }
-
-// The same; where it is `loose`, of a short row that is read through the link all: to look for the ends costs a read for each
-// step.
-__device__ INLINE Span row_around(const i64* view, i64 vid, i64 low, i64 high, bool loose) {
-#ifdef COLD
-    const Span side = row_side(view, vid, low, high);
-    if (loose && side.size() <= FAR_SHORT && row_list(view, side) == neighbours(view).cold) return side;
-#endif
-    return row_slice(view, vid, low, high);
-}

@@ -8,6 +8,7 @@
 
 #define INFINITE 1.0e300
 #define NONE 0xffffffffu  // no vid
+#define ALONE 64  // elements of a range above which the whole warp reads it
 #define SEARCH 3u  // a search in a row costs as much as so many of its elements looked up
 
 // What is kept of a node while its tail is counted.
@@ -84,10 +85,16 @@ __device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load
         const at_t start = __shfl_sync(ALL_LANES, range.start, owner), last = __shfl_sync(ALL_LANES, range.end, owner);
         const at_t stop = left ? last : start;
         const auto known = context(owner);
-        ROLLED for (at_t at = start + lane() % G; __any_sync(ALL_LANES, at < stop); at += G * ahead) {
+#ifdef COLD  // from where a line of the link begins
+        const at_t first = G < 32 ? start : start & ~(at_t)31;
+#else
+        const at_t first = start;
+#endif
+        ROLLED for (at_t at = first + lane() % G; __any_sync(ALL_LANES, at < stop); at += G * ahead) {
             u32 values[ahead];
 #pragma unroll
-            for (int k = 0; k < ahead; ++k) values[k] = at + k * G < stop ? load(known, start, at + k * G) : NONE;
+            for (int k = 0; k < ahead; ++k)
+                values[k] = at + k * G >= start && at + k * G < stop ? load(known, start, at + k * G) : NONE;
 #pragma unroll
             for (int k = 0; k < ahead; ++k) use(known, values[k]);
             ++turns;
@@ -101,13 +108,22 @@ __device__ INLINE void read_ranges(u32 chosen, Span range, Context context, Load
     spent += turns * ahead;
 }
 
-// Each lane has a range of positions: read all of them, long ones by the whole warp and short ones by a part of it each, so
-// that few lanes are idle (packing, thesis §1.6).
+// Each lane has a range of positions: read all of them, those of more than `alone` by the whole warp and short ones by a part
+// of it each, so that few lanes are idle (packing, thesis §1.6).
 template <class Context, class Load, class Use, class End>
-__device__ INLINE void each_position(Span range, Context context, Load load, Use use, End end, i64& spent) {
+__device__ INLINE void each_position(Span range, int alone, Context context, Load load, Use use, End end, i64& spent) {
     const at_t size = range.size();
-    read_ranges<32>(__ballot_sync(ALL_LANES, size > 64), range, context, load, use, end, spent);
-    read_ranges<8>(__ballot_sync(ALL_LANES, size > 0 && size <= 64), range, context, load, use, end, spent);
+    read_ranges<32>(__ballot_sync(ALL_LANES, size > alone), range, context, load, use, end, spent);
+    read_ranges<8>(__ballot_sync(ALL_LANES, size > 0 && size <= alone), range, context, load, use, end, spent);
+}
+
+// The size above which a range is read by the whole warp: where a row is read through the link, that asks for lines of it whole.
+__device__ INLINE int read_alone(const i64* view, Span range) {
+#ifdef COLD
+    return row_list(view, range) == neighbours(view).cold ? FAR_ALONE : ALONE;
+#else
+    return ALONE;
+#endif
 }
 
 // What G lanes together found in each of the lanes' ranges: each lane gets the result of its own.
@@ -475,7 +491,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
             if (child[NODE_ORDER] == ORDER_BELOW) part.end = lower_bound(theirs, part.start, part.end, x);
             if (child[NODE_ORDER] == ORDER_ABOVE) part.start = lower_bound(theirs, part.start, part.end, x + 1);
             each_position(
-                part,
+                part, ALONE,
                 [&](int owner) {
                     return Span{__shfl_sync(ALL_LANES, row.start, owner), __shfl_sync(ALL_LANES, row.end, owner)};
                 },
@@ -509,7 +525,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
             }
 #endif
             each_position(
-                row, nothing,
+                row, read_alone(view, row), nothing,
                 [&](Nothing, at_t start, at_t at) {
                     return simple || at == start || near[at - 1] != near[at] ? near[at] : NONE;
                 },
@@ -526,7 +542,7 @@ PART i64 pull(const Worker& w, i64 c, i64 x, bool active, double& approximate, i
     i64 sum = 0;
     double about = 0.0;
     each_position(
-        row, nothing,
+        row, read_alone(view, row), nothing,
         [&](Nothing, at_t start, at_t at) { return simple || at == start || near[at - 1] != near[at] ? near[at] : NONE; },
         [&](Nothing, u32 y) {
             const i64 weight = y != NONE ? weights[y] : 0;
@@ -659,6 +675,48 @@ __device__ INLINE Range vid_part(const Worker& w, const i64* view, Range range) 
     return {view[VIEW_FIRST0] + found.start, view[VIEW_FIRST0] + found.end};
 }
 
+#ifdef COLD
+// Read rows in the memory of the host, those of the lanes in `chosen`, each by the whole warp, a line at a time and no further
+// than their vids lie in [low, high): from the end where there is a lower bound. To search for the places of the bounds takes
+// a read of the link for each step, as long as two lines take. context and use: as for `read_ranges`; test(start, at) says
+// whether an element counts.
+template <class Context, class Test, class Use>
+__device__ INLINE void read_far(u32 chosen, const u32* list, Span range, u32 low, u32 high, Context context, Test test, Use use,
+                                i64& spent) {
+    constexpr int line = 32, ahead = 2;
+    ROLLED while (chosen) {
+        const int owner = __ffs(chosen) - 1;
+        chosen &= chosen - 1;
+        const at_t start = __shfl_sync(ALL_LANES, range.start, owner), end = __shfl_sync(ALL_LANES, range.end, owner);
+        const u32 least = __shfl_sync(ALL_LANES, low, owner), most = __shfl_sync(ALL_LANES, high, owner);
+        const auto known = context(owner);
+        const bool back = least > 0;
+        const at_t step = back ? -line : line;
+        at_t at = ((back ? end - 1 : start) & ~(at_t)(line - 1)) + lane();
+        bool more = true;
+        ROLLED while (more) {
+            u32 values[ahead];
+#pragma unroll
+            for (int k = 0; k < ahead; ++k) {
+                const at_t place = at + k * step;
+                values[k] = place >= start && place < end ? list[place] : NONE;
+            }
+            bool past = false;
+#pragma unroll
+            for (int k = 0; k < ahead; ++k) {
+                const u32 x = values[k];
+                past |= x != NONE && (back ? x < least : x >= most);
+                const bool within = x != NONE && x >= least && x < most && test(start, at + k * step);
+                use(known, within ? x : NONE);
+            }
+            at += ahead * step;
+            more = __any_sync(ALL_LANES, at >= start && at < end) && !__any_sync(ALL_LANES, past);
+            ++spent;
+        }
+    }
+}
+#endif
+
 // Visit what child c reaches from its list within a range of its parent's vids: visit(x, weight) in all lanes at once, x
 // being NONE in some.
 template <class Visit>
@@ -671,7 +729,6 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
     const i64 theirs = child[NODE_LEVEL];
     const i64* their_weights = leaf ? nullptr : (const i64*)scratch(w, c);
     const Source source = {from.at[TAIL_LIST], from.span()};
-    const bool loose = child[NODE_ORDER] == ORDER_NONE;
     ROLLED for (at_t base = source.span.start; base < source.span.end; base += 32, ++spent) {
         const at_t at = base + lane();
         i64 z = 0, weight = 0;
@@ -682,16 +739,28 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
         }
         const i64 least = child[NODE_ORDER] == ORDER_BELOW ? max(range.start, z + 1) : range.start;
         const i64 most = child[NODE_ORDER] == ORDER_ABOVE ? min(range.end, z) : range.end;
-        const Span part = weight ? row_around(view, z, least, most, loose) : Span{0, 0};
-        each_position(
-            part, [&](int owner) { return __shfl_sync(ALL_LANES, weight, owner); },
-            [&](i64, at_t start, at_t position) {
+        Span part = weight ? row_side(view, z, least, most) : Span{0, 0};
+        const auto context = [&](int owner) { return __shfl_sync(ALL_LANES, weight, owner); };
+        const auto use = [&](i64 more, u32 x) { visit(x, more); };
 #ifdef COLD
-                if (loose && (near[position] < range.start || near[position] >= range.end)) return NONE;
+        const u32 low = (u32)max(least, 0LL), high = (u32)max(min(most, w.get(JOB_VIDS)), 0LL);
+        // with both bounds a long row is searched
+        const bool one_end = part.size() <= FAR_SHORT || low == 0 || high == w.get(JOB_VIDS);
+        const bool far = part.size() > 0 && one_end && row_list(view, part) == near.cold;
+        const u32 chosen = __ballot_sync(ALL_LANES, far);
+        read_far(
+            chosen, near.cold, part, low, high, context,
+            [&](at_t start, at_t place) { return simple || place == start || near.cold[place - 1] != near.cold[place]; },
+            use, spent);
+        if (far) part = {0, 0};
 #endif
+        if (part.size() > 0) part = side_slice(view, part, z, least, most);
+        each_position(
+            part, read_alone(view, part), context,
+            [&](i64, at_t start, at_t position) {
                 return simple || position == start || near[position - 1] != near[position] ? near[position] : NONE;
             },
-            [&](i64 more, u32 x) { visit(x, more); }, [](u32, int) {}, spent);
+            use, [](u32, int) {}, spent);
     }
 }
 
