@@ -51,6 +51,7 @@ class Row:
 
 def count(plan: Plan, graph: GraphSource) -> int:
     """Number of embeddings: the plan's own and those of its terms."""
+    graph = plan.over(graph)
     own = _ways(OptionalPart(plan.phases, plan.optional), Row({}, {}), verify(plan), graph)
     own *= plan.multiplicity
     return (own + sum(factor * count(term, graph) for factor, term in plan.terms)) // plan.divisor
@@ -58,6 +59,7 @@ def count(plan: Plan, graph: GraphSource) -> int:
 
 def rows(plan: Plan, graph: GraphSource) -> Embeddings:
     """All embeddings, twins written out, in no promised order."""
+    graph = plan.over(graph)
     found = list(_walk(verify(plan).phases, Row({}, {}), plan, graph))
     vids = np.array([[r.vids[v] for v in range(plan.vertices)] for r in found], np.uint32)
     eids = np.array([[r.eids.get(e, -1) for e in range(plan.edges)] for r in found], np.int64)

@@ -145,6 +145,8 @@ def _whole(found: Sequence[float | None]) -> float:
 def _seconds(
     plan: Plan, graph: GraphSource, cluster: Cluster, bindings: Bindings | None
 ) -> float | None:
+    if plan.extended is not None:  # other processes have no more than the graph
+        return None
     prepared = stage(plan, graph, bindings)
     if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None

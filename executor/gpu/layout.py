@@ -151,7 +151,9 @@ UNIT_GROUP = 4  # neighbouring work units that are drawn together in a pass,
 LOCAL_GROUP = 16  # and where they lie in local graphs, so that their lists are read in whole lines
 FAR_COST = 32  # numbers of device memory that are written in order sooner than one in any order
 FAR_SHORT = 128  # numbers of a row that the link brings sooner than a place among them is found
-FAR_ALONE = 32  # numbers of one above which all lanes read it together: 1.7 times as quick as eight of them for each of four
+FAR_ALONE = (
+    32  # numbers of one above which all lanes read it together: 1.7 times as quick as eight of them
+)
 FAR_LONG = 1024  # numbers of one above which bits say what it holds: to find a place takes 10 reads of the link
 
 

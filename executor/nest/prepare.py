@@ -148,6 +148,7 @@ def loop_nest(
     """The improved nest of a plan (what EXPLAIN shows). windows : it is for the CPU's kernel, where rows may be read in
     the order of a value, and no loop need be left to be shared by warps. ways : its `both_ways`, where they are known.
     """
+    graph = plan.over(graph)
     specs, back = ways or both_ways(plan)
     nest, known = _lowered(plan, graph), None
     if windows and plan.compares:
@@ -187,6 +188,7 @@ def prepare(plan: Plan, graph: GraphSource, *, windows: bool = False) -> Prepare
     """Everything that a launch needs, in host memory; partitions stay where they are (mapped
     files). windows : as for `loop_nest`."""
     verify(plan)
+    graph = plan.over(graph)
     ways = both_ways(plan)
     nest = loop_nest(plan, graph, windows=windows, ways=ways)
     source, graph = graph, numbered_graph(plan, graph)
@@ -334,6 +336,7 @@ def stage(
 ) -> Prepared:
     """The plan's stage, prepared once for each plan and graph and kept as long as the plan; with other
     candidates where they are given. windows : as for `loop_nest`."""
+    graph = plan.over(graph)
     key = id(graph), windows and (plan.has_compares or plan.without_loops)
     known = plan.stages.get(key)
     if known is None or known[0] is not graph:

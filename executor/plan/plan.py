@@ -19,6 +19,8 @@ from gdb.errors import InternalError
 from gdb.records import dataclass, field, quick
 from gdb.storage.format.direction import Direction
 
+from .source import GraphSource
+
 
 class ViewSpec(NamedTuple):
     """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from
@@ -321,6 +323,7 @@ class Plan:
     terms : further plans whose counts, each times its coefficient, are added to this one's (conditions
         that this plan leaves out, by inclusion and exclusion).
     optional : parts that need not be there, of a counting plan; `vertices`, `edges` and `candidates` include theirs.
+    extended : the graph that it is for, where that is the one given and more (`gdb.planner.equal_values`).
     stages : what `gdb.executor.nest.prepare` made of this plan and keeps with it. runs : what its runs took.
     """
 
@@ -339,10 +342,15 @@ class Plan:
     divisor: int = 1
     terms: tuple[tuple[int, Plan], ...] = ()
     optional: tuple[OptionalPart, ...] = ()
+    extended: GraphSource | None = field(default=None, compare=False, repr=False)
     stages: dict[tuple[int, bool], tuple[object, object]] = field(
         default_factory=dict, compare=False, repr=False
     )
     runs: Runs = field(default_factory=Runs, compare=False, repr=False)
+
+    def over(self, graph: GraphSource) -> GraphSource:
+        """The graph that it runs over: the one that is given, or what that was extended to."""
+        return graph if self.extended is None else self.extended
 
     @property
     def every(self) -> tuple[Phase, ...]:

@@ -13,76 +13,35 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gdb.errors import LimitExceeded
+from gdb.planner.extended_graph import ExtendedGraph, Further, one_each, those_of
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
-from gdb.records import dataclass, replace
+from gdb.records import replace
 from gdb.storage.format.direction import Direction
-from gdb.storage.graph.adjacency import I64, U32, Adjacency, Shape
-from gdb.storage.graph.intervals import of_vids
+from gdb.storage.graph.adjacency import U32, Adjacency
 
 if TYPE_CHECKING:
     from gdb.executor.plan.plan import Plan
-    from gdb.planner.resolved_graph import Group, PlannerSource
-    from gdb.storage.graph.degree_order import NamedType
+    from gdb.planner.resolved_graph import PlannerSource
 
 _ROW = " row"  # no label and no type that a user can write begins with a blank
-_MOST_VIDS = 1 << 32
 
 
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """The vertices that are rows."""
-
-    labels: tuple[str, ...]
-    ranges: tuple[tuple[int, int], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """The type of the edges from rows to the vertices in one of their columns."""
-
-    name: str
-    directed: bool = True
-
-
-class RowGraph:
+class RowGraph(ExtendedGraph):
     """A graph and rows.
 
     base : the graph. columns : vids, u32[rows] each. first : the vid of row 0; those of the others follow.
     """
 
     def __init__(self, base: PlannerSource, columns: Sequence[U32]) -> None:
-        rows = len(columns[0])
-        self.base, self.first = base, base.vertex_count
-        self.vertex_count, self.edge_count = self.first + rows, base.edge_count
-        if self.vertex_count >= _MOST_VIDS:
-            raise LimitExceeded(
-                f"{rows:,} rows are too many to start from beside {self.first:,} nodes.",
-                "Reduce the rows before this pattern.",
-            )
-        names = [_column(k) for k in range(len(columns))]
-        self.groups: tuple[Group, ...]
-        self.groups = (*base.groups, _Rows((_ROW,), ((self.first, self.vertex_count),)))
-        self.edge_types: tuple[NamedType, ...]
-        self.edge_types = (*base.edge_types, *map(_Column, names))
-        self._own: dict[tuple[str, Direction], Adjacency] = {}
-        for name, column in zip(names, columns, strict=True):
-            self._own[name, Direction.OUT] = _to_columns(name, column, self.first)
-            self._own[name, Direction.IN] = _to_rows(name, column, self.first)
-
-    def adjacency(self, types: tuple[str, ...], direction: Direction) -> Adjacency:
-        """As `GraphSource`; all types are those of the base."""
-        own = self._own.get((types[0], direction)) if types else None
-        return self.base.adjacency(types, direction) if own is None else own
-
-    def shape(self, types: tuple[str, ...], direction: Direction) -> Shape:
-        """As `PlannerSource`."""
-        own = self._own.get((types[0], direction)) if types else None
-        return self.base.shape(types, direction) if own is None else own.shape
-
-    def eids(self, types: tuple[str, ...], direction: Direction) -> I64:
-        """As `GraphSource`."""
-        return self.base.eids(types, direction)
+        first, rows = base.vertex_count, len(columns[0])
+        own: dict[tuple[str, Direction], Adjacency] = {}
+        vids = np.arange(first, first + rows, dtype=np.int64).astype(np.uint32)
+        for k, column in enumerate(columns):
+            name = _column(k)
+            own[name, Direction.OUT] = one_each(name, vids, column)
+            some, places = np.unique(column, return_inverse=True)
+            own[name, Direction.IN] = those_of(name, some.astype(np.uint32), vids, places)
+        super().__init__(base, [Further((_ROW,), ((first, first + rows),))], own)
 
 
 def from_rows(graph: QueryGraph, bound: Sequence[int], rows: RowGraph) -> QueryGraph:
@@ -91,7 +50,8 @@ def from_rows(graph: QueryGraph, bound: Sequence[int], rows: RowGraph) -> QueryG
     last = len(graph.vertices)
     reached = {vertex for edge in graph.edges for vertex in (edge.source, edge.target)} | {*bound}
     vertices = tuple(
-        vertex if k in reached else _no_row(vertex, rows) for k, vertex in enumerate(graph.vertices)
+        vertex if k in reached else rows.only_base(vertex)
+        for k, vertex in enumerate(graph.vertices)
     )
     ends = tuple(
         QueryEdge(last, vertex, (_column(k),), Direction.OUT, exists=True)
@@ -99,13 +59,6 @@ def from_rows(graph: QueryGraph, bound: Sequence[int], rows: RowGraph) -> QueryG
     )
     row_vertex = QueryVertex(_ROW, ((_ROW,),))
     return replace(graph, vertices=(*vertices, row_vertex), edges=(*graph.edges, *ends))
-
-
-def _no_row(vertex: QueryVertex, rows: RowGraph) -> QueryVertex:
-    """A query vertex without edges, held to the vertices of the graph."""
-    if vertex.labels or vertex.allowed is not None:
-        return vertex
-    return replace(vertex, allowed=np.arange(rows.first, dtype=np.uint32), predicate=_ROW)
 
 
 def plan_from_rows(
@@ -135,27 +88,3 @@ def plan_from_rows(
 
 def _column(k: int) -> str:
     return f"{_ROW} {k}"
-
-
-def _to_columns(name: str, column: U32, first: int) -> Adjacency:
-    """One neighbour for each row."""
-    rows = len(column)
-    one = np.array([first] if rows else [], np.uint32)
-    return Adjacency(
-        *((name,), Direction.OUT, one, np.array([rows] if rows else [], np.uint32)),
-        np.zeros(len(one), np.uint32),
-        np.arange(rows + 1, dtype=np.int64),
-        np.ascontiguousarray(column, np.uint32),
-        *(True, False, min(rows, 1)),
-    )
-
-
-def _to_rows(name: str, column: U32, first: int) -> Adjacency:
-    """The rows in which each data vertex occurs."""
-    vids, lengths = np.unique(column, return_counts=True)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    order = np.argsort(column, kind="stable").astype(np.uint32)
-    return Adjacency(
-        *((name,), Direction.IN, *of_vids(vids.astype(np.uint32)).arrays, offsets),
-        *(order + np.uint32(first), True, False, int(lengths.max(initial=0))),
-    )

@@ -51,12 +51,15 @@ from gdb.records import replace
 from gdb.storage.graph.degree_order import ranked_graph
 
 if TYPE_CHECKING:
-    from gdb.planner import sampled_order
+    from gdb.planner import equal_values, sampled_order
+    from gdb.planner.extended_graph import ExtendedGraph
     from gdb.planner.sampled_order import Sampled
 else:
     sampled_order = deferred("gdb.planner.sampled_order")
+    equal_values = deferred("gdb.planner.equal_values")
 
 PASSES = (
+    "equalities",
     "decompose",
     "order",
     "statistics",
@@ -105,6 +108,15 @@ def plan(
     LimitExceeded : SUBGRAPHS of a pattern whose automorphisms take too long to find.
     """
     query = resolve(graph, source)
+    if graph.compared and "equalities" not in switched_off:
+        counts = [some.count for some in query.candidates]
+        joined = equal_values.joined_by_values(graph, source, counts)
+        if joined is not None:
+            off = switched_off | {"equalities", "orientation"}
+            made = plan(
+                *joined, counting=counting, switched_off=off, effort=effort, few=few, root=root
+            )
+            return _extended(made, joined[1], switched_off)
     parts = decompose(query)
     if "decompose" in switched_off:
         everything = frozenset(range(len(query.candidates)))
@@ -215,6 +227,13 @@ def plan(
     if whole is not None and (found.notes.steps or 0.0) > cores() * (whole.notes.steps or 0.0):
         return whole
     return found
+
+
+def _extended(made: Plan, graph: ExtendedGraph, switched_off: frozenset[str]) -> Plan:
+    """A plan, and its terms, that runs over more than the graph that is given."""
+    terms = tuple((factor, _extended(term, graph, switched_off)) for factor, term in made.terms)
+    notes = replace(made.notes, switched_off=switched_off)
+    return replace(made, extended=graph, terms=terms, notes=notes)
 
 
 def _with_terms(

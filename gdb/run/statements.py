@@ -187,6 +187,8 @@ class Statement:
 
         compared = self.bound.graph.compared
         number = {id(one): k for k, one in enumerate(self.plan.compares)}
+        if any(id(compared[k]) not in number for k in bounds):
+            return None  # it is no comparison to the plan
         return again(
             self.plan.compares, {number[id(compared[k])]: both for k, both in bounds.items()}
         )

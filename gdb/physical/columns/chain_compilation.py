@@ -18,12 +18,12 @@ from gdb.base.sql import (
     row_number,
     rows_of,
     select,
-    united,
     value_of,
     written,
 )
 from gdb.errors import LimitExceeded, QueryError
-from gdb.functions.types import INTEGER, NULL, Type, TypeName
+from gdb.functions.types import INTEGER, Type, TypeName
+from gdb.imports import deferred
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.language.scope import Scope
@@ -35,13 +35,16 @@ from gdb.physical.columns.expression_translation import ChainTranslator, integer
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settle_embeddings
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, outputs, select_columns
 from gdb.physical.columns.steps import Chain
+from gdb.physical.columns.unions import union_of
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
     from gdb.base.sql import Part
     from gdb.executor.relational.relational_tail import Value
+    from gdb.physical.columns import applied
     from gdb.physical.rows.run_context import RowContext
-
+else:
+    applied = deferred("gdb.physical.columns.applied")  # few queries have a subquery
 
 LONGEST_SPAN = 10_000_000
 """Integers that UNWIND makes of one range() in DuckDB, whose answers and numbers of rows no budget counts."""
@@ -95,38 +98,15 @@ def answer(relation: Relation, names: Names) -> tuple[exp.Query, list[Type]]:
 def _united(
     builder: Builder, plan: Plan, found: Sequence[Relation]
 ) -> tuple[exp.Query, list[Type]]:
-    """The SELECT of UNION, and the types of its columns. Where rows of a side have an order, those of one side come
-    after those of the side before it, each side's in their order, and of equal ones the first is kept."""
-    names, place = plan.names, plan.sides[1][0].place
-    types: list[Type] = []
-    for name in names:
-        several = {side.names[name].type for side in found} - {NULL}
-        if len(several) > 1:
-            raise builder.refuse(place, f"UNION of several types of '{name}' is")
-        types.append(several.pop() if several else NULL)
-    longest = max(len(side.order) for side in found)
-    order = tuple(builder.fresh("n") for _ in range(longest + 1)) if longest else ()
-    sides = []
-    for number, side in enumerate(found):
-        columns = [
-            aliased(exp.Null() if held.type == NULL else held.column, f"o{k}")
-            for k, held in enumerate(side.names[name] for name in names)
-        ]
-        if order:
-            rest = [value_of(0) for _ in range(longest - len(side.order))]
-            values: list[Part] = [value_of(number), *side.order, *rest]
-            columns += map(aliased, values, order)
-        sides.append(select(columns, side.from_))
-    sql = sides[0]
-    for every, other in zip(plan.all, sides[1:], strict=True):
-        sql = united(sql, other, every=every or bool(order))
-    if not order:
-        return sql, types
-    columns_of = {name: Held(f"o{k}", types[k]) for k, name in enumerate(names)}
-    union = Relation(sql, columns_of, order, order)
+    """The SELECT of UNION, and the types of its columns."""
+    union, types = union_of(builder, plan, found)
+    if not union.order:
+        assert isinstance(union.source, exp.Query)
+        return union.source, types
     if not all(plan.all):
-        union = column_projection.distinct(builder, union, operators.Distinct(names, place))
-    return answer(union, names)
+        place = plan.sides[1][0].place
+        union = column_projection.distinct(builder, union, operators.Distinct(plan.names, place))
+    return answer(union, plan.names)
 
 
 def over(
@@ -177,7 +157,9 @@ def over(
                 if operator is not limit:
                     relation = column_projection.compile_limit(builder, relation, operator)
             case operators.Apply():
-                relation = _applied(builder, relation, operator, demand)
+                relation = applied.compile_apply(builder, relation, operator, demand, _inside)
+            case operators.Argument():
+                relation = applied.compile_argument(builder, relation, operator)
             case _:
                 raise builder.refuse(operator.place, f"{type(operator).__name__} is")
         relation = relation.only(demand.live)
@@ -209,7 +191,12 @@ def owned(
     return relation
 
 
-# ---- UNWIND and CALL { } -------------------------------------------------------------------------
+def _inside(builder: Builder, side: Operators, names: Names, start: Relation) -> Relation:
+    """What some operators make of a relation for others behind them."""
+    return over(builder, side, names, start, answers=False)
+
+
+# ---- UNWIND -------------------------------------------------------------------------
 
 
 def _unwound(builder: Builder, relation: Relation, clause: Unwind, demand: Demand) -> Relation:
@@ -293,30 +280,3 @@ def _with_items(
     number = builder.fresh("n")
     sql = select_columns([*found.columns, aliased(row_number(), number)], inner)
     return replace(found, source=sql, hidden=(number,), order=(number,))
-
-
-def _applied(
-    builder: Builder, relation: Relation, operator: operators.Apply, demand: Demand
-) -> Relation:
-    """CALL { } of a query that sees nothing of the rows: run once, and joined with all of them. The rows of one row
-    keep their order; behind rows in no order that of an ORDER BY."""
-    plan = operator.plan
-    if operator.sees or operator.optional or not operator.returns or len(plan.sides) > 1:
-        raise builder.refuse(operator.place, "a CALL { } that sees the rows, or with UNION, is")
-    place = builder.reached
-    inner = over(builder, plan.sides[0], plan.names, UNIT, answers=False)
-    builder.reached = place
-    sorts = any(isinstance(one, operators.Sort) for one in plan.sides[0])
-    if not demand.ordered:
-        inner = inner.unordered()
-    elif inner.order and not relation.order and relation.source is not None:
-        if sorts:
-            relation, number = builder.numbered(relation)
-            relation = replace(relation, order=(number,))
-        else:
-            inner = inner.unordered()
-    columns = [*relation.columns, *inner.columns]
-    sql = select_columns(columns, relation.from_, inner.from_)
-    found = replace(relation, source=sql, names={**relation.names, **inner.names})
-    order = (*found.order, *inner.order)
-    return replace(found, hidden=(*found.hidden, *inner.order), order=order)

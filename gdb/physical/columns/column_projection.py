@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from gdb.base.sql import (
     aliased,
     call,
+    column_of,
     counted,
     cut,
     exp,
@@ -19,6 +20,7 @@ from gdb.base.sql import (
 )
 from gdb.functions.library import AGGREGATES
 from gdb.functions.types import SCALARS, TypeName
+from gdb.imports import deferred
 from gdb.language.clauses import SortItem
 from gdb.language.mentioned_names import asks
 from gdb.language.syntax import Call, ElementReference, Expression, Variable, rebuilt
@@ -32,6 +34,10 @@ from gdb.records import replace
 if TYPE_CHECKING:
     from gdb.base.sql import Part
     from gdb.language.element_columns import What
+    from gdb.physical.columns import applied
+
+else:
+    applied = deferred("gdb.physical.columns.applied")  # few queries have a subquery
 
 MOST_LISTED = 500_000
 """Values of a range() that an aggregate gathers in a list: some 200 bytes each, which no budget counts."""
@@ -68,7 +74,7 @@ def compile_project(
         n: h if h.element is None else replace(h, origin=origins.get(h.element))
         for n, h in names.items()
     }
-    return replace(relation, source=select_columns([*made, *relation.hidden], source), names=names)
+    return replace(relation, source=select_columns([*made, *relation.kept], source), names=names)
 
 
 def _passed_on(
@@ -174,9 +180,14 @@ def compile_aggregate(
     if translator.before:
         source = rows_of(select([exp.Star(), *translator.before], source))
     builder.all_needed()
-    numbers = [value_of(k + 1) for k in range(len(keys))]
-    sql = select([*made, *carried], source, group=numbers)
-    return Relation(sql, names, tuple(order), tuple(order))
+    numbers: list[exp.Expr] = [value_of(k + 1) for k in range(len(keys))]
+    per = relation.per
+    if per is None:
+        sql = select([*made, *carried], source, group=numbers)
+        return Relation(sql, names, tuple(order), tuple(order))
+    sql = select([*made, *carried, per.column], source, group=[*numbers, column_of(per.column)])
+    found = Relation(sql, names, tuple(order), tuple(order), per=per)
+    return found if keys else applied.one_of_each(builder, found, [*made, *carried], source)
 
 
 def _first_rows(builder: Builder, relation: Relation) -> dict[str, exp.Expr]:
@@ -197,9 +208,12 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
     columns = [c for held in names.values() for c in (held.column, *held.stored.values())]
     if not columns:
         raise builder.refuse(operator.place, "DISTINCT of nothing is")
+    per = relation.per
+    columns += [] if per is None else [per.column]
     builder.all_needed()
     if not relation.order:
-        return Relation(select_columns(columns, relation.from_, distinct=True), names)
+        sql = select_columns(columns, relation.from_, distinct=True)
+        return Relation(sql, names, per=per)
     relation = builder.in_one_order(relation)
     order = _first_rows(builder, relation)
     columns = list(dict.fromkeys(columns))
@@ -207,7 +221,7 @@ def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relati
     made += [aliased(sql, column) for column, sql in order.items()]
     groups = [value_of(k + 1) for k in range(len(columns))]
     sql = select(made, relation.from_, group=groups)
-    return Relation(sql, names, tuple(order), tuple(order))
+    return Relation(sql, names, tuple(order), tuple(order), per=per)
 
 
 # ---- order ---------------------------------------------------------------------------------------
@@ -232,8 +246,12 @@ def compile_sort(
     columns = [*relation.unordered().columns]
     names = relation.names
     sql = select_columns([*columns, *before, *inner], source)
-    if limit is not None:  # the order of a subquery is not promised, only which rows it has
+    if limit is not None and relation.per is not None:
+        every = dict.fromkeys([*columns, *before, *keyed])
+        sql = applied.limited_per(builder, relation.per, [*every], sql, ways, limit)
+    elif limit is not None:  # the order of a subquery is not promised, only which rows it has
         sql = cut(sql, ways, *cuts(builder, limit))
+    if limit is not None:
         names = {n: replace(held, origin=None) for n, held in names.items()}
     builder.all_needed()
     relation = replace(relation, source=sql, names=names, order=())
@@ -268,6 +286,10 @@ def compile_limit(builder: Builder, relation: Relation, operator: Limit) -> Rela
     """The rows that SKIP and LIMIT leave. Of rows in no order any, and no more of them are matched than it takes."""
     skip, limit = cuts(builder, operator)
     relation = builder.expanded(relation)
+    if relation.per is not None:
+        builder.all_needed()
+        some = relation.per, relation.columns, relation.from_, relation.ways
+        return replace(relation, source=applied.limited_per(builder, *some, operator))
     sql = cut(select_columns(relation.columns, relation.from_), relation.ways, skip, limit)
     names = {n: replace(held, origin=None) for n, held in relation.names.items()}
     relation = replace(relation, source=sql, names=names)

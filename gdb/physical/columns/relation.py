@@ -66,6 +66,16 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Per:
+    """The rows that a subquery runs for, all at once. column : of the number of the row that each of its own works for.
+    table : of these rows, with that column. names : of them that the subquery sees."""
+
+    column: str
+    table: str
+    names: Mapping[str, Held]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Relation:
     """Rows.
 
@@ -74,6 +84,7 @@ class Relation:
         ascending in, the first one first; none where they are in no order.
     sorted : how ORDER BY says it of others of them, where only the answer needs the order.
     weight : the one of them with the number of equal rows that a row represents, 1 or more; None where each is one.
+    per : of the rows of a subquery, what they work for; its column is kept as well.
     """
 
     source: str | exp.Query | None
@@ -82,6 +93,7 @@ class Relation:
     order: tuple[str, ...] = ()
     weight: str | None = None
     sorted: tuple[exp.Expr, ...] = ()
+    per: Per | None = None
 
     @property
     def from_(self) -> exp.Expr:
@@ -98,7 +110,12 @@ class Relation:
     def columns(self) -> tuple[str, ...]:
         """All its columns, each once: of the names, stored ones, hidden ones."""
         held = [c for one in self.names.values() for c in (one.column, *one.stored.values())]
-        return tuple(dict.fromkeys((*held, *self.hidden)))
+        return tuple(dict.fromkeys((*held, *self.kept)))
+
+    @property
+    def kept(self) -> tuple[str, ...]:
+        """The columns that are no names'."""
+        return self.hidden if self.per is None else (*self.hidden, self.per.column)
 
     def only(self, live: Iterable[str]) -> Relation:
         """With fewer names."""

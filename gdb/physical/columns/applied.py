@@ -1,0 +1,185 @@
+"""CALL { } of a chain, for all rows at once: the rows are numbered, the operators of the subquery run over all of them,
+each keeping the number of the row that it works for (`Per`), and what they make is joined with the rows by it.
+
+Within a subquery groups, repetitions, SKIP and LIMIT are those of the rows of one number; an aggregate without keys
+makes a row of each number, also of one that has no rows left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from gdb.base.sql import (
+    aliased,
+    binary,
+    chosen,
+    column_of,
+    equal,
+    exp,
+    is_there,
+    left_joined,
+    row_number,
+    select,
+    value_of,
+)
+from gdb.functions.types import NODE, NULL, Type
+from gdb.language.scope import ScopeVertex
+from gdb.language.syntax import ElementReference
+from gdb.logical import operators
+from gdb.physical.columns import column_projection
+from gdb.physical.columns.relation import UNIT, Builder, Held, Per, Relation, cuts, select_columns
+from gdb.physical.columns.unions import union_of
+from gdb.records import replace
+
+if TYPE_CHECKING:
+    from gdb.base.sql import Part, Rows
+    from gdb.language.syntax import Place
+    from gdb.logical.needed_properties import Demand
+    from gdb.logical.operators import Apply, Argument, Limit, Operators
+
+Over: TypeAlias = "Callable[[Builder, Operators, operators.Names, Relation], Relation]"
+"""What makes the relation of some operators."""
+
+
+def compile_apply(
+    builder: Builder, relation: Relation, operator: Apply, demand: Demand, over: Over
+) -> Relation:
+    """Each row with those that a subquery makes of it; where it sees nothing of the rows it runs once. The rows of one
+    row keep their order; behind rows in no order that of an ORDER BY.
+
+    Raises
+    ------
+    QueryError : it is not for columns.
+    """
+    plan, place = operator.plan, builder.reached
+    if not operator.returns:
+        raise builder.refuse(operator.place, "a CALL { } without RETURN is")
+    start, number = UNIT, ""
+    if operator.sees:
+        relation, number = builder.numbered(builder.expanded(relation))
+        seen = {name: relation.names[name] for name in operator.sees}
+        per = Per(number, relation.table, seen)
+        start = Relation(relation.table, seen, per=per)
+    sides = [over(builder, side, plan.names, start) for side in plan.sides]
+    builder.reached = place
+    inner = sides[0] if len(sides) == 1 else _united(builder, operator, sides)
+    if not demand.ordered:
+        inner = inner.unordered()
+    elif inner.order and not relation.order and relation.source is not None:
+        if any(isinstance(one, operators.Sort) for side in plan.sides for one in side):
+            if not number:
+                relation, number = builder.numbered(relation)
+            relation = replace(relation, order=(number,))
+        else:
+            inner = inner.unordered()
+    columns = [c for c in inner.columns if c not in relation.columns]
+    on: exp.Expr = value_of(True)
+    rows: exp.Query | exp.Expr = inner.from_
+    if operator.sees:
+        other = builder.fresh("n")
+        rows = select_columns([*columns, aliased(number, other)], inner.from_)
+        on = equal(number, other)
+    new = {name: inner.names[name] for name in operator.brings}
+    names = {**relation.names, **{name: replace(held, origin=None) for name, held in new.items()}}
+    every = [*relation.columns, *columns]
+    if operator.optional:
+        sql = select_columns(every, left_joined(relation.from_, [(rows, on)]))
+    else:
+        sql = select_columns(every, relation.from_, rows, where=[on] if operator.sees else [])
+    builder.all_needed()
+    found = replace(relation, source=sql, names=names)
+    order = (*found.order, *inner.order)
+    return replace(found, hidden=(*found.hidden, *inner.order), order=order)
+
+
+def _united(builder: Builder, operator: Apply, sides: Sequence[Relation]) -> Relation:
+    """The rows of the sides of UNION, whose nodes are elements of their own."""
+    names, plan = operator.plan.names, operator.plan
+    union, types = union_of(builder, plan, sides)
+    held = {}
+    for name, type_ in zip(names, types, strict=True):
+        column = union.names[name].column
+        held[name] = _held(builder, column, name, type_, operator.place)
+    union = replace(union, names=held)
+    if all(plan.all):
+        return union
+    return column_projection.distinct(builder, union, operators.Distinct(names, operator.place))
+
+
+def _held(builder: Builder, column: str, name: str, type_: Type, place: Place) -> Held:
+    if type_ == NULL or type_.kind not in (NODE.kind,):
+        return Held(column, type_)
+    element = ElementReference("vertex", len(builder.scope.vertices), place)
+    builder.scope.vertices.append(ScopeVertex(name, place, []))
+    return Held(column, NODE, element)
+
+
+def compile_argument(builder: Builder, relation: Relation, operator: Argument) -> Relation:
+    """The rows with names of the row that each works for."""
+    per = relation.per
+    if per is None:
+        raise builder.refuse(operator.place, "Argument is")
+    new = {name: per.names[name] for name in operator.names if name not in relation.names}
+    there = {*relation.columns}
+    columns = [c for held in new.values() for c in (held.column, *held.stored.values())]
+    fresh = [c for c in dict.fromkeys(columns) if c not in there]
+    other = builder.fresh("n")
+    rows = select_columns([*fresh, aliased(per.column, other)], per.table)
+    on = equal(per.column, other)
+    sql = select_columns([*relation.columns, *fresh], relation.from_, rows, where=[on])
+    return replace(relation, source=sql, names={**relation.names, **new})
+
+
+def limited_per(
+    builder: Builder,
+    per: Per,
+    columns: Sequence[str],
+    rows: Rows,
+    ways: Sequence[exp.Expr],
+    limit: Limit,
+) -> exp.Query:
+    """The columns of the rows that SKIP and LIMIT leave of those of each number. ways : their order."""
+    skip, most = cuts(builder, limit)
+    place = builder.fresh("n")
+    numbered = row_number(ways, [column_of(per.column)])
+    tests: list[exp.Expr] = [binary(exp.GT, place, value_of(skip))]
+    if most is not None:
+        tests.append(binary(exp.LTE, place, value_of(skip + most)))
+    source = select_columns([*columns, aliased(numbered, place)], rows)
+    return select_columns(columns, source, where=tests)
+
+
+def one_of_each(
+    builder: Builder, relation: Relation, made: Sequence[Part], rows: exp.Expr
+) -> Relation:
+    """A relation of groups without keys, one of each number that has rows: also of the others. made : what the groups
+    have, of `rows`."""
+    per = relation.per
+    assert per is not None
+    table = builder.as_table(relation).table
+    there, other = builder.fresh("b"), builder.fresh("n")
+    columns = [column for column in relation.columns if column != per.column]
+    more = [aliased(per.column, other), aliased(value_of(True), there)]
+    found = select_columns([*columns, *more], table)
+    copies = [part.copy() if isinstance(part, exp.Expr) else part for part in made]
+    instead = {column: builder.fresh("z") for column in columns}
+    empty = select_columns(
+        [aliased(column, name) for column, name in instead.items()],
+        select(copies, rows.copy(), where=[value_of(False)]),
+    )
+    renamed = {column: builder.fresh("a") for column in columns}
+    values = [
+        aliased(chosen((is_there(there), column_of(c)), default=column_of(instead[c])), renamed[c])
+        for c in columns
+    ]
+    joins: list[tuple[Rows, exp.Expr]] = [
+        (found, equal(per.column, other)),
+        (empty, value_of(True)),
+    ]
+    sql = select([*values, per.column], left_joined(per.table, joins))
+    names = {
+        name: replace(held, column=renamed[held.column], origin=None)
+        for name, held in relation.names.items()
+    }
+    return replace(relation, source=sql, names=names, hidden=(), order=())
