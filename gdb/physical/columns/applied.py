@@ -7,8 +7,8 @@ makes a row of each number, also of one that has no rows left.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from gdb.base.sql import (
     aliased,
@@ -36,10 +36,17 @@ if TYPE_CHECKING:
     from gdb.base.sql import Part, Rows
     from gdb.language.syntax import Place
     from gdb.logical.needed_properties import Demand
-    from gdb.logical.operators import Apply, Argument, Limit, Operators
+    from gdb.logical.operators import Apply, Argument, Limit, Names, Operators, Plan
 
-Over: TypeAlias = "Callable[[Builder, Operators, operators.Names, Relation], Relation]"
-"""What makes the relation of some operators."""
+
+class Over(Protocol):
+    """What makes the relation of some operators (`gdb.physical.columns.chain_compilation.over`)."""
+
+    def __call__(
+        self, builder: Builder, side: Operators, names: Names, start: Relation, *, answers: bool
+    ) -> Relation:
+        """The relation."""
+        ...
 
 
 def compile_apply(
@@ -55,15 +62,13 @@ def compile_apply(
     plan, place = operator.plan, builder.reached
     if not operator.returns:
         raise builder.refuse(operator.place, "a CALL { } without RETURN is")
-    start, number = UNIT, ""
+    per, number = None, ""
     if operator.sees:
         relation, number = builder.numbered(builder.expanded(relation))
         seen = {name: relation.names[name] for name in operator.sees}
         per = Per(number, relation.table, seen)
-        start = Relation(relation.table, seen, per=per)
-    sides = [over(builder, side, plan.names, start) for side in plan.sides]
+    inner = rows_of_all(builder, plan, per, over)
     builder.reached = place
-    inner = sides[0] if len(sides) == 1 else _united(builder, operator, sides)
     if not demand.ordered:
         inner = inner.unordered()
     elif inner.order and not relation.order and relation.source is not None:
@@ -93,18 +98,25 @@ def compile_apply(
     return replace(found, hidden=(*found.hidden, *inner.order), order=order)
 
 
-def _united(builder: Builder, operator: Apply, sides: Sequence[Relation]) -> Relation:
+def rows_of_all(builder: Builder, plan: Plan, per: Per | None, over: Over) -> Relation:
+    """The rows that a plan makes of all rows that a subquery runs for; None: it sees none, and runs once."""
+    start = UNIT if per is None else Relation(per.table, per.names, per=per)
+    names = plan.names if plan.returns else ()
+    sides = [over(builder, side, names, start, answers=False) for side in plan.sides]
+    return sides[0] if len(sides) == 1 else _united(builder, plan, sides)
+
+
+def _united(builder: Builder, plan: Plan, sides: Sequence[Relation]) -> Relation:
     """The rows of the sides of UNION, whose nodes are elements of their own."""
-    names, plan = operator.plan.names, operator.plan
+    names, place = plan.names, plan.sides[1][0].place
     union, types = union_of(builder, plan, sides)
     held = {}
     for name, type_ in zip(names, types, strict=True):
-        column = union.names[name].column
-        held[name] = _held(builder, column, name, type_, operator.place)
+        held[name] = _held(builder, union.names[name].column, name, type_, place)
     union = replace(union, names=held)
     if all(plan.all):
         return union
-    return column_projection.distinct(builder, union, operators.Distinct(names, operator.place))
+    return column_projection.distinct(builder, union, operators.Distinct(names, place))
 
 
 def _held(builder: Builder, column: str, name: str, type_: Type, place: Place) -> Held:

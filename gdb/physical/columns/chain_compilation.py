@@ -157,7 +157,7 @@ def over(
                 if operator is not limit:
                     relation = column_projection.compile_limit(builder, relation, operator)
             case operators.Apply():
-                relation = applied.compile_apply(builder, relation, operator, demand, _inside)
+                relation = applied.compile_apply(builder, relation, operator, demand, over)
             case operators.Argument():
                 relation = applied.compile_argument(builder, relation, operator)
             case _:
@@ -189,11 +189,6 @@ def owned(
         ownership.tables.append((id(operator), relation.table, relation.weight))
     ownership.own(builder.steps, operator)
     return relation
-
-
-def _inside(builder: Builder, side: Operators, names: Names, start: Relation) -> Relation:
-    """What some operators make of a relation for others behind them."""
-    return over(builder, side, names, start, answers=False)
 
 
 # ---- UNWIND -------------------------------------------------------------------------

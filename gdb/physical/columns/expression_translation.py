@@ -164,6 +164,16 @@ class ChainTranslator(Translator):
             tests = [self.named(Typed(first, BOOLEAN)).sql]
         return _ordered(argument, found.type, order, tests)
 
+    def listed(self, expression: syntax.Call, order: Sequence[exp.Expr]) -> Typed:
+        """SQL of collect() with its nulls; null of no rows."""
+        prepared = self._prepared(expression)
+        assert isinstance(prepared, syntax.Call)
+        found, argument = self.gathered(prepared), self.translate(prepared.arguments[0])
+        if found.type.item is TypeName.NULL:
+            raise self.refuse(expression.place, "a list of nothing but null is")
+        by = exp.Order(this=argument.sql, expressions=[one.copy() for one in order])
+        return Typed(call("list", by if order else argument.sql), found.type)
+
 
 def _weighted(name: str, argument: Typed | None, weight: str) -> Typed:
     """count() or sum() of rows that represent `weight` rows each."""

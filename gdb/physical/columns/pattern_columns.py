@@ -1,12 +1,12 @@
-"""Patterns inside expressions: pattern predicates, EXISTS { } and COUNT { } become columns of the relation.
+"""Patterns and queries inside expressions: pattern predicates, EXISTS { }, COUNT { } and COLLECT { } become columns of
+the relation.
 
-The patterns are matched for all rows at once, and counted for each row.
+Patterns are matched for all rows at once, and counted for each row; so are queries of other kinds, as in CALL { }.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from gdb.base.sql import (
     aliased,
@@ -22,10 +22,12 @@ from gdb.base.sql import (
     select,
     value_of,
 )
-from gdb.functions.types import BOOLEAN, INTEGER
+from gdb.functions.sql_pieces import or_nothing
+from gdb.functions.types import BOOLEAN, INTEGER, Typed
 from gdb.language import syntax
 from gdb.language.aggregation import has_aggregate
 from gdb.language.clauses import Match, Return
+from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import asks, of_pattern, of_query
 from gdb.language.syntax import Expression, rebuilt
 from gdb.logical.merge_matches import one_pattern
@@ -33,14 +35,11 @@ from gdb.logical.needed_properties import Demand
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import Joined, RelationColumns, looked_up
 from gdb.physical.columns.paths import read_pattern
-from gdb.physical.columns.relation import Builder, Held, Relation, select_columns
+from gdb.physical.columns.relation import Builder, Held, Per, Relation, select_columns
 from gdb.physical.columns.steps import Found
 from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
-
-if TYPE_CHECKING:
-    pass
 
 
 class PatternColumns:
@@ -73,16 +72,19 @@ class PatternColumns:
         match part:
             case syntax.PatternTest(pattern=pattern):
                 return self._counted(part, self._matches(part), "EXISTS", of_pattern(pattern))
-            case syntax.Subquery(kind=kind, query=query) if kind != "COLLECT":
-                return self._counted(part, self._matches(part), kind, of_query(query))
-            case syntax.PatternComprehension() | syntax.Subquery():
+            case syntax.Subquery(kind=kind, query=query):
+                matches = () if kind == "COLLECT" else self._matches(part)
+                if not matches:
+                    return self._of_query(part)
+                return self._counted(part, matches, kind, of_query(query))
+            case syntax.PatternComprehension():
                 raise self.builder.refuse(part.place, "a list of what a pattern matches is")
             case syntax.ListComprehension() | syntax.Quantified() | syntax.Reduce():
                 raise self.builder.refuse(part.place, "a pattern inside a comprehension is")
         return None
 
     def _matches(self, part: syntax.PatternTest | syntax.Subquery) -> tuple[Match, ...]:
-        """The patterns that a test or a count is of. Raises NotSupported."""
+        """The patterns that a test or a count is of; none where it is of more than patterns."""
         if isinstance(part, syntax.PatternTest):
             return (Match(None, (part.pattern,), None, place=part.place),)
         clauses = part.query.parts[0]
@@ -90,8 +92,8 @@ class PatternColumns:
             clauses = clauses[:-1]
         clauses = tuple(one_pattern(clauses, self.builder.context.mode))
         matches = tuple(clause for clause in clauses if isinstance(clause, Match))
-        if len(part.query.parts) > 1 or len(matches) < len(clauses) or not matches:
-            raise self.builder.refuse(part.place, f"{part.kind} {{ }} of this kind is")
+        if len(part.query.parts) > 1 or len(matches) < len(clauses):
+            return ()
         return matches
 
     def _holds(self, condition: Expression) -> bool:
@@ -100,7 +102,10 @@ class PatternColumns:
         if not test and not (isinstance(condition, syntax.Subquery) and condition.kind == "EXISTS"):
             return False
         assert isinstance(condition, syntax.PatternTest | syntax.Subquery)
-        step = self._at_ends(self._matches(condition), "EXISTS", self.builder.fresh("q"))
+        matches = self._matches(condition)
+        if not matches:
+            return False
+        step = self._at_ends(matches, "EXISTS", self.builder.fresh("q"))
         return step is not None and self._beside(replace(step, number=None, held=True))
 
     def _beside(self, step: Found) -> bool:
@@ -115,18 +120,64 @@ class PatternColumns:
         number, hidden = self.builder.fresh("q"), self.relation.hidden
         fast = self._by_ends(matches, kind, number)
         joins = [self._by_number(matches, kind, number, mentioned)] if fast is None else fast
-        relation = self.relation
-        column = self.builder.fresh("q")
         many = kind == "COUNT"
         value = call("coalesce", number, value_of(0)) if many else is_there(number)
+        found = self._with_column(part, joins, Typed(value, INTEGER if many else BOOLEAN))
+        self.relation = replace(self.relation, hidden=hidden)
+        return found
+
+    def _with_column(
+        self, part: Expression, joins: Sequence[Joined], value: Typed
+    ) -> syntax.Variable:
+        """A new column of the relation, of what is joined with it."""
+        relation, column = self.relation, self.builder.fresh("q")
         sql = select_columns(
-            [*relation.columns, aliased(value, column)], left_joined(relation.from_, joins)
+            [*relation.columns, aliased(value.sql, column)], left_joined(relation.from_, joins)
         )
         name = f" {column}"
-        held = Held(column, INTEGER if kind == "COUNT" else BOOLEAN)
-        names = {**relation.names, name: held}
-        self.relation = replace(relation, source=sql, names=names, hidden=hidden)
+        names = {**relation.names, name: Held(column, value.type)}
+        self.relation = replace(relation, source=sql, names=names)
         return syntax.Variable(name, part.place)
+
+    def _of_query(self, part: syntax.Subquery) -> syntax.Variable:
+        """A new column of the relation: what a query that is more than patterns gives for each row."""
+        # here: a circle, and few expressions have such a query
+        from gdb.logical.planning import planned
+        from gdb.physical.columns.applied import rows_of_all
+        from gdb.physical.columns.chain_compilation import over
+
+        builder, context, kind = self.builder, self.builder.context, part.kind
+        hidden = self.relation.hidden
+        self.relation, number = builder.numbered(self.relation)
+        relation = self.relation.unweighted()
+        seen = {name: held for name, held in relation.names.items() if not is_hidden(name)}
+        procedures, mode = context.procedures, context.mode
+        plan = planned(part.query, procedures, mode, tuple(seen), once=kind == "EXISTS")
+        with builder.asking():
+            inner = rows_of_all(builder, plan, Per(number, relation.table, seen), over)
+        other, column = builder.fresh("n"), builder.fresh("q")
+        if kind == "COLLECT":
+            inner = builder.expanded(inner)
+            (name,) = plan.names
+            columns = RelationColumns(builder, inner.names)
+            called = syntax.Name("collect", part.place), (syntax.Variable(name, part.place),)
+            translator = ChainTranslator(builder, columns)
+            value = translator.listed(syntax.Call(*called, part.place), inner.ways)
+            inner, source = looked_up(builder, inner, columns)
+        else:
+            many = counted() if inner.weight is None else cast(call("sum", inner.weight), "BIGINT")
+            value, source = Typed(many, INTEGER), inner.from_
+        every = [aliased(number, other), aliased(value.sql, column)]
+        rows = select(every, source, group=[column_of(number)])
+        joins = [(rows, equal(number, other))]
+        if kind == "EXISTS":
+            value = Typed(is_there(column), BOOLEAN)
+        else:
+            nothing = value_of(0) if kind == "COUNT" else or_nothing(value.type)
+            value = Typed(call("coalesce", column, nothing), value.type)
+        found = self._with_column(part, joins, value)
+        self.relation = replace(self.relation, hidden=hidden)
+        return found
 
     def _by_ends(self, matches: Sequence[Match], kind: str, number: str) -> Sequence[Joined] | None:
         """The numbers for each value of what the pattern shares with the rows, where that alone decides; and how to

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import gdb
 from gdb import Database, errors
 from tests.support.effort import share
-from tests.support.ways import forced
+from tests.support.ways import Way, forced
 
+WAYS: tuple[Way, ...] = "rows", "columns"
 BEGINNINGS = (
     *(
         "MATCH (a)",
@@ -21,7 +22,7 @@ BEGINNINGS = (
         "OPTIONAL MATCH (a:C)",
         "UNWIND [1, 2] AS u MATCH (a)",
     ),
-    *("MATCH (a) WITH a, a.x AS q", "MATCH (a) WITH a ORDER BY a.id LIMIT 4", "MATCH (a:None)"),
+    *("MATCH (a) WITH a, a.x AS p", "MATCH (a) WITH a ORDER BY a.id LIMIT 4", "MATCH (a:None)"),
 )
 PATTERNS = (
     *("MATCH (a)-[r:T]->(b)", "MATCH (a)--(b)", "MATCH (a)-->(b:A)", "MATCH (a)-[:T]->(b)-->(c)"),
@@ -106,16 +107,35 @@ def query(draw: random.Random) -> str:
     return f"{draw.choice(BEGINNINGS)} {optional}CALL (a) {{ {inner} }} {draw.choice(ENDS)}"
 
 
+def question(draw: random.Random) -> str:
+    """A query with a subquery in an expression."""
+    begin, inner, other = draw.choice(BEGINNINGS), body(draw), body(draw)
+    kind = draw.randrange(4)
+    if kind == 0:
+        value = f"COUNT {{ {inner} {draw.choice(('', f'UNION {other}', f'UNION ALL {other}'))} }}"
+    elif kind == 1:
+        value = f"EXISTS {{ {inner} }}"
+    else:
+        match = draw.choice(PATTERNS)
+        item = "b" if "UNWIND" in match else "b.x"
+        rest = draw.choice(("", " LIMIT 2", " SKIP 1", " DESC"))
+        value = f"COLLECT {{ {match} WITH a, {item} AS k ORDER BY k{rest} RETURN k ORDER BY k }}"
+    if kind == 1 and draw.random() < 0.5:
+        return f"{begin} WITH a WHERE {value} RETURN a.id, count(*)"
+    return f"{begin} RETURN a.id AS i, {value} AS n"
+
+
+@pytest.mark.parametrize("make", [query, question])
 @pytest.mark.parametrize("seed", range(share(12, least=3)))
-def test_both_ways_agree(seed: int) -> None:
+def test_both_ways_agree(seed: int, make: Callable[[random.Random], str]) -> None:
     draw = random.Random(seed)
     over_columns = 0
     with random_store(draw) as db, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(12):
-            text = query(draw)
+            text = make(draw)
             found = []
-            for way in ("rows", "columns"):
+            for way in WAYS:
                 with forced(way):
                     found.append(sorted(map(repr, db.execute(text).fetchall())))
             with forced("columns"):
@@ -153,16 +173,20 @@ CASES = {
     ],
     "MATCH (h:Hub) CALL (h) { MATCH (h)-->(l) WHERE l.v > 1 RETURN l UNION MATCH (h)-->(l) WHERE l.v = 2 RETURN l } "
     "WITH h, l MATCH (l)<--(g) RETURN g.k, count(*)": [(1, 2)],
+    "MATCH (h:Hub) RETURN h.k, COLLECT { MATCH (h)-[t:T]->(l) WITH l, t ORDER BY t.w DESC LIMIT 2 "
+    "RETURN CASE WHEN l.v = 2 THEN null ELSE l.v END }": [
+        *((1, [3, None]), (2, [-2, -1]), (3, [])),
+    ],
     "MATCH (h:Hub) CALL { MATCH (l:Leaf) RETURN max(l.v) AS m UNION MATCH (g:Hub) RETURN min(g.k) AS m } "
     "RETURN h.k, sum(m)": [(1, 4), (2, 4), (3, 4)],
 }
 
 
 @pytest.mark.parametrize("text", CASES)
-@pytest.mark.parametrize("way", ["rows", "columns"])
-def test_what_it_gives(star: Database, text: str, way: str) -> None:
-    with forced(way):  # type: ignore[arg-type]
-        assert sorted(star.execute(text).fetchall(), key=repr) == sorted(CASES[text], key=repr)
+@pytest.mark.parametrize("way", WAYS)
+def test_what_it_gives(star: Database, text: str, way: Way) -> None:
+    with forced(way):
+        assert sorted(map(repr, star.execute(text))) == sorted(map(repr, CASES[text]))
         if way == "columns":
             assert "over columns (DuckDB)" in str(star.execute(f"EXPLAIN {text}"))
 
@@ -173,13 +197,13 @@ def test_rows_of_one_row_keep_their_order(star: Database) -> None:
         "CALL (h) { MATCH (h)-->(l) RETURN l.v AS v ORDER BY v DESC } RETURN h.k, v"
     )
     wanted = [(2, -1), (2, -2), (1, 3), (1, 2), (1, 1)]
-    for way in ("rows", "columns"):
-        with forced(way):  # type: ignore[arg-type]
+    for way in WAYS:
+        with forced(way):
             assert star.execute(text).fetchall() == wanted
 
 
 def test_an_error_inside_is_the_same(star: Database) -> None:
     text = "MATCH (h:Hub) CALL (h) { MATCH (h)-->(l) RETURN 1 / (l.v - l.v) AS n } RETURN sum(n)"
-    for way in ("rows", "columns"):
-        with forced(way), pytest.raises(errors.ArithmeticProblem):  # type: ignore[arg-type]
+    for way in WAYS:
+        with forced(way), pytest.raises(errors.ArithmeticProblem):
             star.execute(text).fetchall()
