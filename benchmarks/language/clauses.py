@@ -30,6 +30,7 @@ from gdb.errors import QueryTimeout
 from gdb.run import columns_or_rows
 
 SEED = 11
+_NODES = "SELECT range AS id, range % 10 AS g, range % 1000 AS k"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,48 @@ LINES = (
         """SELECT count(*) FROM m JOIN e ON e.s = m.id JOIN e f ON f.s = e.s JOIN e g ON g.s = f.t
             AND g.t = e.t WHERE f.rowid <> g.rowid""",
     ),
+    Line(
+        "CALL that counts",
+        "MATCH (a:N) CALL (a) { MATCH (a)-->(b) WHERE b.g < 5 RETURN count(b) AS d } RETURN a.g AS g, max(d) AS d "
+        "ORDER BY g",
+        """SELECT g, max(d) FROM n, LATERAL (SELECT count(*) AS d FROM e JOIN n b ON b.id = e.t
+            WHERE e.s = n.id AND b.g < 5) GROUP BY g ORDER BY g""",
+    ),
+    Line(
+        "CALL of the first",
+        "MATCH (a:N) CALL (a) { MATCH (a)-->(b) RETURN b ORDER BY id(b) DESC LIMIT 1 } RETURN count(*), sum(id(b))",
+        """SELECT count(*), sum(t)::BIGINT FROM n, LATERAL
+            (SELECT t FROM e WHERE e.s = n.id ORDER BY t DESC LIMIT 1)""",
+    ),
+    Line(
+        "COLLECT { } of three",
+        "MATCH (a:N) WITH COLLECT { MATCH (a)-->(b) RETURN id(b) ORDER BY id(b) LIMIT 3 } AS l "
+        "RETURN sum(size(l)), sum(l[0])",
+        """SELECT sum(len(l))::BIGINT, sum(l[1])::BIGINT FROM n, LATERAL (SELECT list(t ORDER BY t) AS l FROM
+            (SELECT t FROM e WHERE e.s = n.id ORDER BY t LIMIT 3))""",
+    ),
+    Line(
+        "COUNT { } of groups",
+        "MATCH (a:N) WITH COUNT { MATCH (a)-->(b) WITH DISTINCT b.g AS g RETURN g } AS n RETURN n, count(*) ORDER BY n",
+        """SELECT d, count(*) FROM n, LATERAL (SELECT count(DISTINCT b.g) AS d FROM e JOIN n b ON b.id = e.t
+            WHERE e.s = n.id) GROUP BY d ORDER BY d""",
+    ),
+    Line(
+        "equal values",
+        "MATCH (a:N), (b:N) WHERE a.k = b.k RETURN count(*)",
+        "SELECT count(*) FROM n a JOIN n b ON a.k = b.k",
+    ),
+    Line(
+        "equal values, each pair once",
+        "MATCH (a:N), (b:N) WHERE a.k = b.k AND id(a) < id(b) RETURN count(*)",
+        "SELECT count(*) FROM n a JOIN n b ON a.k = b.k AND a.id < b.id",
+    ),
+    Line(
+        "equal values, no relationship",
+        "MATCH (a:N), (b:N) WHERE a.k = b.k AND a <> b AND NOT (a)-->(b) RETURN count(*)",
+        """SELECT count(*) FROM n a JOIN n b ON a.k = b.k AND a.id <> b.id
+            WHERE NOT EXISTS (FROM e WHERE e.s = a.id AND e.t = b.id)""",
+    ),
 )
 
 
@@ -106,9 +149,9 @@ def graph(nodes: int, relationships: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(folder: Path, nodes: int, ends: tuple[np.ndarray, np.ndarray]) -> gdb.Database:
-    """Nodes with the label N, every hundredth M as well, and a group g of ten."""
+    """Nodes with the label N, every hundredth M as well, a group g of ten and a key k of a thousand."""
     with duckdb.connect() as maker:
-        maker.execute(f"CREATE TABLE n AS SELECT range AS id, range % 10 AS g FROM range({nodes})")
+        maker.execute(f"CREATE TABLE n AS {_NODES} FROM range({nodes})")
         for label, test in (("N", "<>"), ("M", "=")):
             where = f"FROM n WHERE id % 100 {test} 0"
             maker.execute(f"COPY ({where}) TO '{folder / label}.csv' (header)")
@@ -127,7 +170,7 @@ def theirs(nodes: int, ends: tuple[np.ndarray, np.ndarray]) -> duckdb.DuckDBPyCo
     s, t = ends
     db.register("given", {"s": s, "t": t})
     db.execute("CREATE TABLE e AS SELECT s, t FROM given")
-    db.execute(f"CREATE TABLE n AS SELECT range AS id, range % 10 AS g FROM range({nodes})")
+    db.execute(f"CREATE TABLE n AS {_NODES} FROM range({nodes})")
     db.execute("CREATE TABLE m AS FROM n WHERE id % 100 = 0")
     return db
 

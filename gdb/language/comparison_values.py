@@ -38,10 +38,11 @@ _HALF = 1 << 63  # one more than the largest whole number
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of a comparison: a property of an element, or with no key its id."""
+    """One side of a comparison: a property of an element, with no key its id, or the element `itself`."""
 
     element: ElementReference
     key: Name | None
+    itself: bool = False
 
 
 def pair(
@@ -148,6 +149,8 @@ _of_snapshots = MadeOnce(_Kept)
 def _place(scope: Scope, side: Side) -> Hashable:
     """By what the values of a side are known in a snapshot."""
     element, key = side.element, None if side.key is None else side.key.text
+    if side.itself:
+        return "itself", element.kind
     if element.kind == "edge":
         return "edge", None if key is None else scope.types(element.index), key
     return "vertex", None if key is None else scope.groups(element.index), key
@@ -210,6 +213,8 @@ def _parts(scope: Scope, side: Side) -> tuple[int, list[_Part]]:
 
 
 def _read_whole(scope: Scope, side: Side) -> _Integers:
+    if side.itself:
+        return _Integers(np.arange(scope.snapshot.vertex_count, dtype=np.int64), True, True)
     if side.key is None:
         return _ids(scope, side.element)
     count, parts = _parts(scope, side)

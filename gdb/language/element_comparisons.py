@@ -1,5 +1,5 @@
 """Comparisons of two elements by a property of each, made ready to be tested while matching: `a.age < b.age`,
-`f.time - e.time <= $window`, `b.at <= a.at + duration({hours: 24})`, `a.city <> b.city`, `id(a) < id(b)`.
+`f.time - e.time <= $window`, `b.at <= a.at + duration({hours: 24})`, `a.city <> b.city`, `id(a) < id(b)`, `a = b`.
 
 Each is brought into the form `least <= right - left <= most`, or its opposite, over whole numbers by vid or edge id
 (`comparison_values.py`), and bounds, the only place of parameters. What calculates with floats, with more than one
@@ -108,6 +108,8 @@ def _compared(scope: Scope, condition: Expression) -> Compared | None:
 
 def _kind(scope: Scope, side: Side) -> TypeName:
     """The kind of one side."""
+    if side.itself:
+        return TypeName.INTEGER
     if side.key is None:
         return scope.id_type(side.element, side.element.place).kind
     return scope.property_type(side.element, side.key).kind
@@ -229,6 +231,11 @@ def _form(condition: Expression, parameters: Mapping[str, ParameterValue]) -> _F
     if not isinstance(comparison, syntax.Comparison):
         return None
     operator = _OPPOSITE[comparison.operator] if negated else comparison.operator
+    match comparison.left, comparison.right:
+        case syntax.ElementReference(kind="vertex"), syntax.ElementReference(kind="vertex"):
+            return (
+                _same(comparison.left, comparison.right) if operator is Comparator.EQUAL else None
+            )
     first = _linear(comparison.left, parameters)
     second = _linear(comparison.right, parameters)
     if first is None or second is None or not (first.is_exact and second.is_exact):
@@ -240,6 +247,15 @@ def _form(condition: Expression, parameters: Mapping[str, ParameterValue]) -> _F
     if left.element == right.element:
         return None
     return _Form(operator, first, second, left, right, negated)
+
+
+def _same(a: syntax.ElementReference, b: syntax.ElementReference) -> _Form | None:
+    """That two vertices are one."""
+    if a == b:
+        return None
+    left, right = Side(a, None, itself=True), Side(b, None, itself=True)
+    first, second = (_Linear((side,), calculated=False) for side in (left, right))
+    return _Form(Comparator.EQUAL, first, second, left, right, False)
 
 
 def _linear(expression: Expression, parameters: Mapping[str, ParameterValue]) -> _Linear | None:

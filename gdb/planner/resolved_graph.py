@@ -10,6 +10,7 @@ import numpy as np
 from gdb.errors import InternalError
 from gdb.executor.plan.plan import Candidates, ViewSpec
 from gdb.executor.plan.source import GraphSource
+from gdb.language.hidden_names import is_hidden
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, field, quick
 from gdb.storage.format.direction import Direction
@@ -201,8 +202,8 @@ def _edge(edge: QueryEdge, known: dict[str, bool]) -> ResolvedEdge:
     undirected = undirected or (not edge.types and not all(known.values()))
     if edge.types and not types:
         types = None
-    elif types is not None and len(types) == len(known):
-        types = ()
+    elif types and len(types) == len(known) and not is_hidden(types[0]):
+        types = ()  # of what a graph was extended by, the graph itself has none
     either_way = edge.direction is Direction.ANY or undirected
     return ResolvedEdge(edge.source, edge.target, types, edge.direction, either_way)
 

@@ -92,7 +92,6 @@ def compile_apply(
         sql = select_columns(every, left_joined(relation.from_, [(rows, on)]))
     else:
         sql = select_columns(every, relation.from_, rows, where=[on] if operator.sees else [])
-    builder.all_needed()
     found = replace(relation, source=sql, names=names)
     order = (*found.order, *inner.order)
     return replace(found, hidden=(*found.hidden, *inner.order), order=order)
@@ -101,8 +100,11 @@ def compile_apply(
 def rows_of_all(builder: Builder, plan: Plan, per: Per | None, over: Over) -> Relation:
     """The rows that a plan makes of all rows that a subquery runs for; None: it sees none, and runs once."""
     start = UNIT if per is None else Relation(per.table, per.names, per=per)
-    names = plan.names if plan.returns else ()
-    sides = [over(builder, side, names, start, answers=False) for side in plan.sides]
+    names, whole = plan.names if plan.returns else (), builder.whole
+    with builder.asking():
+        sides = [over(builder, side, names, start, answers=False) for side in plan.sides]
+    if per is not None:  # of some rows it makes what it makes of them, whichever they are
+        builder.whole = whole
     return sides[0] if len(sides) == 1 else _united(builder, plan, sides)
 
 

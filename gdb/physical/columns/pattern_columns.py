@@ -153,8 +153,7 @@ class PatternColumns:
         seen = {name: held for name, held in relation.names.items() if not is_hidden(name)}
         procedures, mode = context.procedures, context.mode
         plan = planned(part.query, procedures, mode, tuple(seen), once=kind == "EXISTS")
-        with builder.asking():
-            inner = rows_of_all(builder, plan, Per(number, relation.table, seen), over)
+        inner = rows_of_all(builder, plan, Per(number, relation.table, seen), over)
         other, column = builder.fresh("n"), builder.fresh("q")
         if kind == "COLLECT":
             inner = builder.expanded(inner)

@@ -155,7 +155,7 @@ def star() -> Iterator[Database]:
         yield db
 
 
-CASES = {
+CASES: dict[str, list[tuple[object, ...]]] = {
     "MATCH (h:Hub) CALL (h) { MATCH (h)-[:T]->(l) RETURN count(l) AS n } RETURN h.k, n": [
         *((1, 3), (2, 2), (3, 0)),
     ],
