@@ -28,9 +28,9 @@ from .plan.plan import (
     Scan,
     Step,
     ViewSpec,
-    verify,
 )
 from .plan.source import GraphSource
+from .plan.valid_plans import verify
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,8 +16,9 @@ from gdb.storage.disk.arrays import filed
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
 from gdb.storage.graph.degree_order import ranked_graph
 
-from ..plan.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec, verify
+from ..plan.plan import BindEdge, Eliminate, Extend, Plan, Scan, ViewSpec
 from ..plan.source import GraphSource
+from ..plan.valid_plans import verify
 from ..work.scheduler import CANDIDATES, Weights, units
 from . import counted_tail, passes
 from .encoding import encode

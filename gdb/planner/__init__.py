@@ -13,7 +13,8 @@ from gdb.base import usage
 from gdb.base.machine.cores import cores
 from gdb.errors import LimitExceeded
 from gdb.executor.nest import passes
-from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin, verify
+from gdb.executor.plan.plan import Eliminate, Extend, Notes, Plan, Scan, Twin
+from gdb.executor.plan.valid_plans import verify
 from gdb.imports import deferred
 from gdb.language.hidden_names import is_hidden
 from gdb.planner import cost

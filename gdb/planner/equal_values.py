@@ -68,7 +68,7 @@ class _Joined:
         return own
 
 
-class _Kept:
+class _KeptJoins:
     """What was joined of one graph, the longest unused first."""
 
     def __init__(self, _: PlannerSource) -> None:
@@ -86,7 +86,7 @@ class _Kept:
             return found
 
 
-_of_graphs = MadeOnce(_Kept)
+_of_graphs = MadeOnce(_KeptJoins)
 
 
 def joined_by_values(

@@ -25,8 +25,8 @@ from gdb.executor.plan.plan import (
     Scan,
     Step,
     ViewSpec,
-    verify,
 )
+from gdb.executor.plan.valid_plans import verify
 from gdb.planner import cost
 from gdb.planner.decompose import decompose
 from gdb.planner.distinct import conditions

@@ -20,8 +20,9 @@ from gdb.base.threads import import_beside
 from gdb.base.waiting import LEAST
 from gdb.errors import LimitExceeded
 from gdb.executor.nest.prepare import entangled_vertices, loop_nest, stage
-from gdb.executor.plan.plan import Extend, Plan, Scan, verify
+from gdb.executor.plan.plan import Extend, Plan, Scan
 from gdb.executor.plan.source import GraphSource
+from gdb.executor.plan.valid_plans import verify
 from gdb.planner.moments import MOST_VERTICES, Moments
 from gdb.planner.order import joined
 from gdb.planner.problem import Pairs, Problem, different, quotients

@@ -117,7 +117,7 @@ __device__ INLINE void each_position(Span range, int alone, Context context, Loa
     read_ranges<8>(__ballot_sync(ALL_LANES, size > 0 && size <= alone), range, context, load, use, end, spent);
 }
 
-// The size above which a range is read by the whole warp: where a row is read through the link, that asks for lines of it whole.
+// The size above which a range is read by the whole warp: where a row is read through the link, lines of it then come whole.
 __device__ INLINE int read_alone(const i64* view, Span range) {
 #ifdef COLD
     return row_list(view, range) == neighbours(view).cold ? FAR_ALONE : ALONE;

@@ -8,49 +8,31 @@ makes a row of each number, also of one that has no rows left.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from gdb.base.sql import (
     aliased,
-    binary,
-    chosen,
-    column_of,
     equal,
     exp,
-    is_there,
     left_joined,
-    row_number,
-    select,
     value_of,
 )
 from gdb.functions.types import NODE, NULL, Type
 from gdb.language.scope import ScopeVertex
 from gdb.language.syntax import ElementReference
 from gdb.logical import operators
-from gdb.physical.columns import column_projection
-from gdb.physical.columns.relation import UNIT, Builder, Held, Per, Relation, cuts, select_columns
-from gdb.physical.columns.unions import union_of
+from gdb.physical.columns.relation import UNIT, Builder, Held, Per, Relation, select_columns
+from gdb.physical.columns.unions import distinct, union_of
 from gdb.records import replace
 
 if TYPE_CHECKING:
-    from gdb.base.sql import Part, Rows
     from gdb.language.syntax import Place
     from gdb.logical.needed_properties import Demand
-    from gdb.logical.operators import Apply, Argument, Limit, Names, Operators, Plan
-
-
-class Over(Protocol):
-    """What makes the relation of some operators (`gdb.physical.columns.chain_compilation.over`)."""
-
-    def __call__(
-        self, builder: Builder, side: Operators, names: Names, start: Relation, *, answers: bool
-    ) -> Relation:
-        """The relation."""
-        ...
+    from gdb.logical.operators import Apply, Argument, Plan
 
 
 def compile_apply(
-    builder: Builder, relation: Relation, operator: Apply, demand: Demand, over: Over
+    builder: Builder, relation: Relation, operator: Apply, demand: Demand
 ) -> Relation:
     """Each row with those that a subquery makes of it; where it sees nothing of the rows it runs once. The rows of one
     row keep their order; behind rows in no order that of an ORDER BY.
@@ -67,7 +49,7 @@ def compile_apply(
         relation, number = builder.numbered(builder.expanded(relation))
         seen = {name: relation.names[name] for name in operator.sees}
         per = Per(number, relation.table, seen)
-    inner = rows_of_all(builder, plan, per, over)
+    inner = rows_of_all(builder, plan, per)
     builder.reached = place
     if not demand.ordered:
         inner = inner.unordered()
@@ -97,12 +79,12 @@ def compile_apply(
     return replace(found, hidden=(*found.hidden, *inner.order), order=order)
 
 
-def rows_of_all(builder: Builder, plan: Plan, per: Per | None, over: Over) -> Relation:
+def rows_of_all(builder: Builder, plan: Plan, per: Per | None) -> Relation:
     """The rows that a plan makes of all rows that a subquery runs for; None: it sees none, and runs once."""
     start = UNIT if per is None else Relation(per.table, per.names, per=per)
     names, whole = plan.names if plan.returns else (), builder.whole
     with builder.asking():
-        sides = [over(builder, side, names, start, answers=False) for side in plan.sides]
+        sides = [builder.made_of(side, names, start) for side in plan.sides]
     if per is not None:  # of some rows it makes what it makes of them, whichever they are
         builder.whole = whole
     return sides[0] if len(sides) == 1 else _united(builder, plan, sides)
@@ -118,7 +100,7 @@ def _united(builder: Builder, plan: Plan, sides: Sequence[Relation]) -> Relation
     union = replace(union, names=held)
     if all(plan.all):
         return union
-    return column_projection.distinct(builder, union, operators.Distinct(names, place))
+    return distinct(builder, union, operators.Distinct(names, place))
 
 
 def _held(builder: Builder, column: str, name: str, type_: Type, place: Place) -> Held:
@@ -143,57 +125,3 @@ def compile_argument(builder: Builder, relation: Relation, operator: Argument) -
     on = equal(per.column, other)
     sql = select_columns([*relation.columns, *fresh], relation.from_, rows, where=[on])
     return replace(relation, source=sql, names={**relation.names, **new})
-
-
-def limited_per(
-    builder: Builder,
-    per: Per,
-    columns: Sequence[str],
-    rows: Rows,
-    ways: Sequence[exp.Expr],
-    limit: Limit,
-) -> exp.Query:
-    """The columns of the rows that SKIP and LIMIT leave of those of each number. ways : their order."""
-    skip, most = cuts(builder, limit)
-    place = builder.fresh("n")
-    numbered = row_number(ways, [column_of(per.column)])
-    tests: list[exp.Expr] = [binary(exp.GT, place, value_of(skip))]
-    if most is not None:
-        tests.append(binary(exp.LTE, place, value_of(skip + most)))
-    source = select_columns([*columns, aliased(numbered, place)], rows)
-    return select_columns(columns, source, where=tests)
-
-
-def one_of_each(
-    builder: Builder, relation: Relation, made: Sequence[Part], rows: exp.Expr
-) -> Relation:
-    """A relation of groups without keys, one of each number that has rows: also of the others. made : what the groups
-    have, of `rows`."""
-    per = relation.per
-    assert per is not None
-    table = builder.as_table(relation).table
-    there, other = builder.fresh("b"), builder.fresh("n")
-    columns = [column for column in relation.columns if column != per.column]
-    more = [aliased(per.column, other), aliased(value_of(True), there)]
-    found = select_columns([*columns, *more], table)
-    copies = [part.copy() if isinstance(part, exp.Expr) else part for part in made]
-    instead = {column: builder.fresh("z") for column in columns}
-    empty = select_columns(
-        [aliased(column, name) for column, name in instead.items()],
-        select(copies, rows.copy(), where=[value_of(False)]),
-    )
-    renamed = {column: builder.fresh("a") for column in columns}
-    values = [
-        aliased(chosen((is_there(there), column_of(c)), default=column_of(instead[c])), renamed[c])
-        for c in columns
-    ]
-    joins: list[tuple[Rows, exp.Expr]] = [
-        (found, equal(per.column, other)),
-        (empty, value_of(True)),
-    ]
-    sql = select([*values, per.column], left_joined(per.table, joins))
-    names = {
-        name: replace(held, column=renamed[held.column], origin=None)
-        for name, held in relation.names.items()
-    }
-    return replace(relation, source=sql, names=names, hidden=(), order=())

@@ -35,7 +35,7 @@ from gdb.physical.columns.expression_translation import ChainTranslator, integer
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, settle_embeddings
 from gdb.physical.columns.relation import UNIT, Builder, Held, Relation, outputs, select_columns
 from gdb.physical.columns.steps import Chain
-from gdb.physical.columns.unions import union_of
+from gdb.physical.columns.unions import distinct, union_of
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ def compiled(context: RowContext, plan: Plan, values: Mapping[str, Value]) -> Ch
     """
     from gdb.physical.columns.column_matching import compile_match  # a tail has no MATCH
 
-    builder = Builder(Scope(context.text, context.graph.snapshot, values), context, compile_match)
+    scope = Scope(context.text, context.graph.snapshot, values)
+    builder = Builder(scope, context, compile_match, over)
     try:
         return _compiled(builder, plan)
     except (QueryError, LimitExceeded) as refused:
@@ -105,7 +106,7 @@ def _united(
         return union.source, types
     if not all(plan.all):
         place = plan.sides[1][0].place
-        union = column_projection.distinct(builder, union, operators.Distinct(plan.names, place))
+        union = distinct(builder, union, operators.Distinct(plan.names, place))
     return answer(union, plan.names)
 
 
@@ -140,7 +141,7 @@ def over(
             case operators.Aggregate():
                 relation = column_projection.compile_aggregate(builder, relation, operator, demand)
             case operators.Distinct():
-                relation = column_projection.distinct(builder, relation, operator)
+                relation = distinct(builder, relation, operator)
             case operators.Filter():
                 from gdb.physical.columns.pattern_columns import PatternColumns
 
@@ -157,7 +158,7 @@ def over(
                 if operator is not limit:
                     relation = column_projection.compile_limit(builder, relation, operator)
             case operators.Apply():
-                relation = applied.compile_apply(builder, relation, operator, demand, over)
+                relation = applied.compile_apply(builder, relation, operator, demand)
             case operators.Argument():
                 relation = applied.compile_argument(builder, relation, operator)
             case _:

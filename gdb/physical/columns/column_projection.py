@@ -1,4 +1,4 @@
-"""Project, Aggregate, Distinct, Sort and Limit of a chain."""
+"""Project, Aggregate, Sort and Limit of a chain."""
 
 from __future__ import annotations
 
@@ -20,24 +20,22 @@ from gdb.base.sql import (
 )
 from gdb.functions.library import AGGREGATES
 from gdb.functions.types import SCALARS, TypeName
-from gdb.imports import deferred
 from gdb.language.clauses import SortItem
 from gdb.language.mentioned_names import asks
 from gdb.language.syntax import Call, ElementReference, Expression, Variable, rebuilt
 from gdb.logical.needed_properties import Demand
-from gdb.logical.operators import Aggregate, Column, Distinct, Limit, Project, Sort
+from gdb.logical.operators import Aggregate, Column, Limit, Project, Sort
+from gdb.physical.columns import per_rows
 from gdb.physical.columns.expression_translation import ChainTranslator
 from gdb.physical.columns.looked_columns import RelationColumns, looked_up, stored_columns
 from gdb.physical.columns.relation import Builder, Held, Relation, cuts, select_columns
+from gdb.physical.columns.unions import first_rows
 from gdb.records import replace
 
 if TYPE_CHECKING:
     from gdb.base.sql import Part
     from gdb.language.element_columns import What
-    from gdb.physical.columns import applied
 
-else:
-    applied = deferred("gdb.physical.columns.applied")  # few queries have a subquery
 
 MOST_LISTED = 500_000
 """Values of a range() that an aggregate gathers in a list: some 200 bytes each, which no budget counts."""
@@ -174,7 +172,7 @@ def compile_aggregate(
         made.append(aliased(typed.sql, column))
     if not keys:  # aggregates of null alone leave none, and there is one row all the same
         made.append(aliased(counted(), builder.fresh("a")))
-    order = _first_rows(builder, relation) if in_order else {}
+    order = first_rows(builder, relation) if in_order else {}
     made += [aliased(sql, column) for column, sql in order.items()]
     relation, source = looked_up(builder, relation, columns)
     if translator.before:
@@ -187,41 +185,7 @@ def compile_aggregate(
         return Relation(sql, names, tuple(order), tuple(order))
     sql = select([*made, *carried, per.column], source, group=[*numbers, column_of(per.column)])
     found = Relation(sql, names, tuple(order), tuple(order), per=per)
-    return found if keys else applied.one_of_each(builder, found, [*made, *carried], source)
-
-
-def _first_rows(builder: Builder, relation: Relation) -> dict[str, exp.Expr]:
-    """Of groups of rows in one order: a new column, and its SQL, by which the groups are in that of their first rows;
-    nothing where the rows have none."""
-    return {builder.fresh("n"): call("min", column) for column in relation.order}
-
-
-def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relation:
-    """The rows without their repetitions, the first of equal ones where they have an order."""
-    if {*relation.names} != {*operator.names}:
-        raise builder.refuse(operator.place, "an order by more than the columns of DISTINCT is")
-    for held in relation.names.values():
-        builder.check_measured(held, operator.place)
-    names = relation.names
-    if not builder.alone:  # it is looked up again of what is left
-        names = {name: replace(held, stored={}) for name, held in names.items()}
-    columns = [c for held in names.values() for c in (held.column, *held.stored.values())]
-    if not columns:
-        raise builder.refuse(operator.place, "DISTINCT of nothing is")
-    per = relation.per
-    columns += [] if per is None else [per.column]
-    builder.all_needed()
-    if not relation.order:
-        sql = select_columns(columns, relation.from_, distinct=True)
-        return Relation(sql, names, per=per)
-    relation = builder.in_one_order(relation)
-    order = _first_rows(builder, relation)
-    columns = list(dict.fromkeys(columns))
-    made: list[Part] = [*columns]
-    made += [aliased(sql, column) for column, sql in order.items()]
-    groups = [value_of(k + 1) for k in range(len(columns))]
-    sql = select(made, relation.from_, group=groups)
-    return Relation(sql, names, tuple(order), tuple(order), per=per)
+    return found if keys else per_rows.one_of_each(builder, found, [*made, *carried], source)
 
 
 # ---- order ---------------------------------------------------------------------------------------
@@ -248,7 +212,7 @@ def compile_sort(
     sql = select_columns([*columns, *before, *inner], source)
     if limit is not None and relation.per is not None:
         every = dict.fromkeys([*columns, *before, *keyed])
-        sql = applied.limited_per(builder, relation.per, [*every], sql, ways, limit)
+        sql = per_rows.limited_per(builder, relation.per, [*every], sql, ways, limit)
     elif limit is not None:  # the order of a subquery is not promised, only which rows it has
         sql = cut(sql, ways, *cuts(builder, limit))
     if limit is not None:
@@ -289,7 +253,7 @@ def compile_limit(builder: Builder, relation: Relation, operator: Limit) -> Rela
     if relation.per is not None:
         builder.all_needed()
         some = relation.per, relation.columns, relation.from_, relation.ways
-        return replace(relation, source=applied.limited_per(builder, *some, operator))
+        return replace(relation, source=per_rows.limited_per(builder, *some, operator))
     sql = cut(select_columns(relation.columns, relation.from_), relation.ways, skip, limit)
     names = {n: replace(held, origin=None) for n, held in relation.names.items()}
     relation = replace(relation, source=sql, names=names)

@@ -141,10 +141,9 @@ class PatternColumns:
 
     def _of_query(self, part: syntax.Subquery) -> syntax.Variable:
         """A new column of the relation: what a query that is more than patterns gives for each row."""
-        # here: a circle, and few expressions have such a query
+        # here: few expressions have such a query
         from gdb.logical.planning import planned
         from gdb.physical.columns.applied import rows_of_all
-        from gdb.physical.columns.chain_compilation import over
 
         builder, context, kind = self.builder, self.builder.context, part.kind
         hidden = self.relation.hidden
@@ -153,7 +152,7 @@ class PatternColumns:
         seen = {name: held for name, held in relation.names.items() if not is_hidden(name)}
         procedures, mode = context.procedures, context.mode
         plan = planned(part.query, procedures, mode, tuple(seen), once=kind == "EXISTS")
-        inner = rows_of_all(builder, plan, Per(number, relation.table, seen), over)
+        inner = rows_of_all(builder, plan, Per(number, relation.table, seen))
         other, column = builder.fresh("n"), builder.fresh("q")
         if kind == "COLLECT":
             inner = builder.expanded(inner)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 from typing import Literal as OneOf
 
 from gdb.base.sql import (
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from gdb.language.scope import Scope
     from gdb.language.syntax import ElementReference, Expression, Place
     from gdb.logical.needed_properties import Demand
-    from gdb.logical.operators import Limit, Names
+    from gdb.logical.operators import Limit, Names, Operators
     from gdb.physical.rows.run_context import RowContext
     from gdb.storage.columns.model import Kind as StoreKind
 
@@ -142,6 +142,18 @@ class Relation:
 
 Matched: TypeAlias = "Callable[[Builder, Relation, Match, Demand], Relation]"
 """What makes a relation of MATCH."""
+
+
+class Over(Protocol):
+    """What makes a relation of operators; answers : its rows are the answer."""
+
+    def __call__(
+        self, builder: Builder, side: Operators, names: Names, start: Relation, *, answers: bool
+    ) -> Relation:
+        """The relation."""
+        ...
+
+
 UNIT = Relation(None)
 """One row without names."""
 
@@ -159,9 +171,13 @@ class Builder:
     """
 
     def __init__(
-        self, scope: Scope, context: RowContext | None, matched: Matched | None = None
+        self,
+        scope: Scope,
+        context: RowContext | None,
+        matched: Matched | None = None,
+        over: Over | None = None,
     ) -> None:
-        self._context, self._matched = context, matched
+        self._context, self._matched, self._over = context, matched, over
         self.alone = context is None
         self.text, self.scope = scope.text, scope
         self.parameters = Parameters()
@@ -189,6 +205,13 @@ class Builder:
         if self._matched is None:
             raise NotSupported("what more than one pattern takes is no part of its tail.")
         return self._matched(self, relation, clause, demand)
+
+    def made_of(self, side: Operators, names: Names, start: Relation) -> Relation:
+        """The relation that some operators make of one, for others behind them
+        (`gdb.physical.columns.chain_compilation.over`)."""
+        if self._over is None:
+            raise NotSupported("what more than one pattern takes is no part of its tail.")
+        return self._over(self, side, names, start, answers=False)
 
     def pulse(self) -> None:
         """To be called now and then. Raises Cancelled, QueryTimeout."""

@@ -1,17 +1,18 @@
-"""UNION of a chain."""
+"""UNION and DISTINCT of a chain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gdb.base.sql import aliased, exp, select, united, value_of
+from gdb.base.sql import aliased, call, exp, select, united, value_of
 from gdb.functions.types import NULL, Type
-from gdb.physical.columns.relation import Builder, Held, Relation
+from gdb.physical.columns.relation import Builder, Held, Relation, select_columns
+from gdb.records import replace
 
 if TYPE_CHECKING:
     from gdb.base.sql import Part
-    from gdb.logical.operators import Plan
+    from gdb.logical.operators import Distinct, Plan
 
 
 def union_of(
@@ -52,3 +53,37 @@ def union_of(
         sql = united(sql, other, every=every or bool(order))
     columns_of = {name: Held(f"o{k}", types[k]) for k, name in enumerate(names)}
     return Relation(sql, columns_of, order, order, per=per), types
+
+
+def first_rows(builder: Builder, relation: Relation) -> dict[str, exp.Expr]:
+    """Of groups of rows in one order: a new column, and its SQL, by which the groups are in that of their first rows;
+    nothing where the rows have none."""
+    return {builder.fresh("n"): call("min", column) for column in relation.order}
+
+
+def distinct(builder: Builder, relation: Relation, operator: Distinct) -> Relation:
+    """The rows without their repetitions, the first of equal ones where they have an order."""
+    if {*relation.names} != {*operator.names}:
+        raise builder.refuse(operator.place, "an order by more than the columns of DISTINCT is")
+    for held in relation.names.values():
+        builder.check_measured(held, operator.place)
+    names = relation.names
+    if not builder.alone:  # it is looked up again of what is left
+        names = {name: replace(held, stored={}) for name, held in names.items()}
+    columns = [c for held in names.values() for c in (held.column, *held.stored.values())]
+    if not columns:
+        raise builder.refuse(operator.place, "DISTINCT of nothing is")
+    per = relation.per
+    columns += [] if per is None else [per.column]
+    builder.all_needed()
+    if not relation.order:
+        sql = select_columns(columns, relation.from_, distinct=True)
+        return Relation(sql, names, per=per)
+    relation = builder.in_one_order(relation)
+    order = first_rows(builder, relation)
+    columns = list(dict.fromkeys(columns))
+    made: list[Part] = [*columns]
+    made += [aliased(sql, column) for column, sql in order.items()]
+    groups = [value_of(k + 1) for k in range(len(columns))]
+    sql = select(made, relation.from_, group=groups)
+    return Relation(sql, names, tuple(order), tuple(order), per=per)

@@ -30,7 +30,7 @@ VALUES = st.sampled_from([0, 1, 2, MISSING])
 
 @st.composite
 def joined_cases(draw: st.DrawFn) -> tuple[SmallGraph, QueryGraph]:
-    """A graph, and a pattern of several parts of which some must have equal values."""
+    """A graph, and a pattern of several parts; some of them must have equal values."""
     graph, query = draw(cases())
     count, size = len(query.vertices), graph.vertex_count
     column = st.lists(VALUES, min_size=size, max_size=size)

@@ -18,7 +18,8 @@ from gdb.executor.cpu import launch
 from gdb.executor.gpu import units
 from gdb.executor.nest.prepare import prepare
 from gdb.executor.options import Options
-from gdb.executor.plan.plan import Plan, verify
+from gdb.executor.plan.plan import Plan
+from gdb.executor.plan.valid_plans import verify
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.planner.explain import explain
 from gdb.query_graph import REPEATABLE_ELEMENTS, OptionalGraph, QueryEdge, QueryGraph, QueryVertex

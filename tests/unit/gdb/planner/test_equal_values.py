@@ -19,9 +19,7 @@ from gdb.query_graph import QueryGraph, QueryVertex
 from gdb.storage.graph.snapshot import Snapshot
 from tests.support.effort import share
 
-equal_values = import_module(
-    "gdb.planner.equal_values"
-)  # itself, and not what stands for it until it is needed
+equal_values = import_module("gdb.planner.equal_values")  # the module, not its deferred name
 PARTS = (
     *("(a:A), (b:B)", "(a:A), (b:A)", "(a), (b)", "(a:A)-->(c), (b:B)", "(a:A)-->(c), (b)--(d:A)"),
     *(
