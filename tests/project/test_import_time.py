@@ -111,7 +111,7 @@ def test_functions_are_imported_when_one_is_called(repository: Path, ring: Path)
     assert "gdb.language.parser" in held
     assert not late.intersection(held)
     assert not [name for name in held if name.startswith("gdb.base.values.temporal")]
-    assert len(held) < 217
+    assert len(held) < 218
 
 
 def test_means_by_group_import_no_values_of_python(repository: Path, ring: Path) -> None:
