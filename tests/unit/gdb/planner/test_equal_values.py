@@ -199,10 +199,10 @@ def test_a_budget_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(equal_values, "LEAST_ROOM", 0)
     with gdb.connect() as db:
         with db.transaction() as tx:
-            tx.add_nodes("P", np.arange(20_000), {"v": np.arange(20_000) % 10})
+            tx.add_nodes("P", np.arange(100_000), {"v": np.arange(100_000) % 10})
         text = "MATCH (a:P), (b:P) WHERE a.v = b.v AND id(a) < 5 RETURN count(*)"
-        for memory, joined in (("1MB", False), ("64MB", True)):
-            assert db.execute(text, memory=memory).scalar() == 5 * 2_000
+        for memory, joined in (("4MB", False), ("64MB", True)):
+            assert db.execute(text, memory=memory).scalar() == 5 * 10_000
             shown = str(
                 db.execute("EXPLAIN MATCH (a:P), (b:P) WHERE a.v = b.v RETURN a, b", memory=memory)
             )
