@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from gdb.base import usage, waiting
+from gdb.base import waiting
 from gdb.base.once import MadeOnce
 from gdb.executor.plan.plan import MISSING
 from gdb.planner.extended_graph import ExtendedGraph, Further, one_each, those_of
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 WORTH = 100.0
 """Pairs that are compared in the time in which one vertex is sorted by its value."""
-EACH = 80  # bytes that a join takes for each vertex of the graph while it is made
-LEAST_ROOM = 32 << 20  # bytes for that whatever the budget
 MOST_KEPT = 256 << 20  # bytes of what is kept for a graph
 
 Key: TypeAlias = "tuple[tuple[int, int, int], ...]"
@@ -95,16 +93,14 @@ def joined_by_values(
     graph: QueryGraph, source: PlannerSource, counts: Iterable[int]
 ) -> tuple[QueryGraph, ExtendedGraph] | None:
     """A query graph in which equal values are paths, and the graph with these values; None where no two parts of the
-    pattern are joined by one, or so few pairs are to be compared that it takes no longer, or the query's budget has
-    no room for them.
+    pattern are joined by one, or so few pairs are to be compared that it takes no longer.
 
     counts : candidates of each query vertex.
     """
     if graph.optional or graph.mode.induced or graph.mode.distinct:
         return None  # whose vertices are numbered, or are all that may be joined
     joins = _joins(graph, [*counts], source.vertex_count)
-    room, size = usage.room(), EACH * len(joins) * source.vertex_count
-    if not joins or (room is not None and size > max(room.left or 0, LEAST_ROOM)):
+    if not joins:
         return None
     first = source.vertex_count
     further: list[Further] = []

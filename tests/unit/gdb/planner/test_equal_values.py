@@ -192,18 +192,3 @@ def test_a_large_product_is_not_made() -> None:
         text = "MATCH (a:P), (b:P) WHERE a.w = b.w AND a.v = b.v + 1 RETURN count(*)"
         known = (ids[1:] // 7 == ids[:-1] // 7) & (ids[1:] % 1000 == ids[:-1] % 1000 + 1)
         assert db.execute(text, timeout=30).scalar() == int(known.sum())
-
-
-def test_a_budget_without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Then the pairs are compared."""
-    monkeypatch.setattr(equal_values, "LEAST_ROOM", 0)
-    with gdb.connect() as db:
-        with db.transaction() as tx:
-            tx.add_nodes("P", np.arange(100_000), {"v": np.arange(100_000) % 10})
-        text = "MATCH (a:P), (b:P) WHERE a.v = b.v AND id(a) < 5 RETURN count(*)"
-        for memory, joined in (("4MB", False), ("64MB", True)):
-            assert db.execute(text, memory=memory).scalar() == 5 * 10_000
-            shown = str(
-                db.execute("EXPLAIN MATCH (a:P), (b:P) WHERE a.v = b.v RETURN a, b", memory=memory)
-            )
-            assert ("cross product" in shown) is not joined
