@@ -1,19 +1,24 @@
 """Conditions on one query vertex or edge: evaluated once over the store's columns, before matching (design.md §3).
 
-Three kinds are taken: label tests of vertices (they join the pattern's labels), `id(a) = ...` and `id(a) IN ...`
-(looked up in the id index, as is a property that holds the ids), and everything that reads properties only. What could
-fail for an element that no match contains (a division) stays in the tail, so that matching decides what is read.
+Four kinds are taken: label tests of vertices (they join the pattern's labels), `id(a) = ...` and `id(a) IN ...`
+(looked up in the id index, as is a property that holds the ids), `id(a) < ...` and the like, where ids are integers,
+and everything that reads properties only. What could fail for an element that no match contains (a division) stays in
+the tail, so that matching decides what is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base.sql import exp, joined
+from gdb.errors import QueryError
+from gdb.functions.types import INTEGER
 from gdb.language import syntax
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
@@ -28,6 +33,8 @@ if TYPE_CHECKING:
     from gdb.language.element_columns import ElementColumns
 
 I64 = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+_HALF = 1 << 63  # one more than the largest integer
 
 
 IdTerms = syntax.Parameter | tuple[syntax.Literal | syntax.Parameter, ...]
@@ -87,7 +94,7 @@ def distribute(
             scope.vertices[only.index].labels += condition.labels
         elif (ids := _id_terms(scope, condition)) is not None:
             pushed.setdefault(only, ElementConditions()).on_id.append((condition, ids))
-        elif _on_properties(condition):
+        elif _on_properties(condition) or _order_of_id(scope, condition) is not None:
             pushed.setdefault(only, ElementConditions()).on_properties.append(condition)
         else:
             rest.append(condition)
@@ -161,6 +168,54 @@ def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
         if isinstance(part, syntax.Parameter):
             scope.parameter(part.name, part.place)  # it has a value
     return constants
+
+
+_TURNED = {
+    Comparator.LESS: Comparator.GREATER,
+    Comparator.LESS_EQUAL: Comparator.GREATER_EQUAL,
+    Comparator.GREATER: Comparator.LESS,
+    Comparator.GREATER_EQUAL: Comparator.LESS_EQUAL,
+}
+
+
+def _order_of_id(scope: Scope, condition: Expression) -> Callable[[I64], Flags] | None:
+    """What tests integer ids for a condition that is id(x) < constant, or another order; None where it is none."""
+    if not isinstance(condition, syntax.Comparison) or condition.operator not in _TURNED:
+        return None
+    subject, constant, operator = condition.left, condition.right, condition.operator
+    if not is_id(subject):
+        subject, constant, operator = constant, subject, _TURNED[operator]
+    value: object = None
+    if isinstance(constant, syntax.Literal):
+        value = constant.value
+    elif isinstance(constant, syntax.Parameter):
+        value = scope.parameter(constant.name, constant.place)
+    if not is_id(subject) or not isinstance(value, (int, float)) or isinstance(value, bool):
+        return None
+    (element,) = elements(subject)
+    if not _has_integer_ids(scope, element):
+        return None
+    return partial(_in_order, operator, value)
+
+
+def _has_integer_ids(scope: Scope, element: syntax.ElementReference) -> bool:
+    try:
+        return scope.id_type(element, element.place) == INTEGER
+    except QueryError:  # some are numbers
+        return False
+
+
+def _in_order(operator: Comparator, value: float, ids: I64) -> Flags:
+    """Which ids compare so with a number; exactly, also where it is a float."""
+    if value != value or value in (math.inf, -math.inf):
+        above = operator in (Comparator.GREATER, Comparator.GREATER_EQUAL)
+        return np.full(len(ids), value == value and (value < 0) is above, np.bool_)
+    if operator in (Comparator.LESS, Comparator.GREATER_EQUAL):  # less than the next integer
+        least = min(max(math.ceil(value), -_HALF), _HALF)
+    else:
+        least = min(max(math.floor(value) + 1, -_HALF), _HALF)
+    below = ids < least if least < _HALF else np.ones(len(ids), np.bool_)
+    return below if operator in (Comparator.LESS, Comparator.LESS_EQUAL) else ~below
 
 
 def _is_id(scope: Scope, expression: Expression) -> bool:
@@ -299,6 +354,13 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     from gdb.language.equalities import looked_up
     from gdb.language.masking import mask_test
 
+    orders = [order for c in conditions if (order := _order_of_id(scope, c)) is not None]
+    if orders:
+        rest = [c for c in conditions if _order_of_id(scope, c) is None]
+        found_by_id = _in_orders(scope, groups, orders)
+        return (
+            _common([found_by_id, _with_properties(scope, groups, rest)]) if rest else found_by_id
+        )
     named = looked_up(scope, groups, conditions)
     if named is not None:
         return named
@@ -322,6 +384,20 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     return found[1] if len(found) == 2 else np.sort(np.concatenate(found))
 
 
+def _in_orders(
+    scope: Scope, groups: Sequence[int], orders: Sequence[Callable[[I64], Flags]]
+) -> I64:
+    """The vids in some groups whose ids pass tests, ascending."""
+    from gdb.executor.relational.lookup import ids_by_vid  # here: only orders of ids need it
+
+    ids, snapshot = ids_by_vid(scope.snapshot), scope.snapshot
+    found = [np.zeros(0, np.int64)]
+    for first, end in sorted(r for group in groups for r in snapshot.groups[group].ranges):
+        passed = np.logical_and.reduce([order(ids[first:end]) for order in orders])
+        found.append(np.flatnonzero(passed) + first)
+    return np.concatenate(found)
+
+
 def _edges_with_properties(
     scope: Scope, element: syntax.ElementReference, conditions: Sequence[Expression]
 ) -> I64:
@@ -330,6 +406,12 @@ def _edges_with_properties(
     from gdb.executor.conditions.predicates import matching_edges, tested_edges
     from gdb.language.masking import mask_test
 
+    orders = [order for c in conditions if (order := _order_of_id(scope, c)) is not None]
+    if orders:
+        eids = np.arange(scope.snapshot.edge_count, dtype=np.int64)
+        passed = np.flatnonzero(np.logical_and.reduce([order(eids) for order in orders]))
+        rest = [c for c in conditions if _order_of_id(scope, c) is None]
+        return _common([passed, _edges_with_properties(scope, element, rest)]) if rest else passed
     types = scope.types(element.index)
     asks = any(isinstance(p, (syntax.HasLabels, syntax.Call)) for c in conditions for p in walk(c))
     found = [np.zeros(0, np.int64)]
