@@ -130,6 +130,9 @@ def shares(
     They are what the tasks of the last run took. Before there was one they are estimated, and corrected by what the
     last run on this machine's CPU took, as if all of its threads had worked all the time.
     """
+    if not isinstance(graph, Snapshot):
+        # a graph with rows of this query as vertices (`gdb.physical.row_graph`): no store has them, so none can open it
+        return [None for _ in plans]
     found = [_seconds(plan, graph, cluster, bindings) for plan in plans]
     here = plans[0].runs.last.get("cpu")  # of a count, that of its terms too
     if here is not None and cluster.device == "cpu" and not any(p.runs.worked for p in plans):
@@ -261,7 +264,8 @@ def ask(
     """
     cluster = options.on
     assert cluster is not None
-    found = state_of(graph) if isinstance(graph, Snapshot) else None
+    assert isinstance(graph, Snapshot)  # `shares` leaves everything else here
+    found = state_of(graph)
     if found is None:
         raise ClusterError(
             "A graph that is not committed to a disk cannot be read by other processes.",

@@ -56,6 +56,14 @@ QUERIES = {
     "MATCH (a)-->(b) WITH a, count(b) AS n WHERE n > 3 MATCH (a)-->(c) RETURN sum(c.age)": "",
     "MATCH SUBGRAPHS (a)--(b)--(c), (a)--(c) RETURN id(a) + id(b) + id(c)": "rows",
 }
+FROM_ROWS = [
+    "MATCH (a)-->(b) WHERE EXISTS { (b)-->(c)-->(a) } RETURN count(*)",
+    "MATCH (a)-->(b) WHERE (b)-->()-->(a) RETURN count(*)",
+    "MATCH (a)-->(b) WHERE COUNT { (b)-->()-->(a) } > 0 RETURN count(*)",
+    "MATCH (a)--(b) WHERE EXISTS { MATCH (a)--(c)--(b) WHERE c.age > a.age } RETURN count(*)",
+    "MATCH (a)-->(b) RETURN size([(a)--(b)--(c) | c.age]) AS n, count(*)",
+    "MATCH (a)-->(b) WITH a, b MATCH (a)-->(c)-->(b) RETURN count(*)",
+]  # the inner pattern binds two nodes of each row
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -70,6 +78,20 @@ def test_the_answer_is_the_same(store: Path, query: str) -> None:
             assert QUERIES[query] in {task.what for task in tasks.tasks}
             assert found.summary.device == "cluster"
             assert len(tasks.tasks) >= 3
+
+
+@pytest.mark.parametrize("query", FROM_ROWS)
+@pytest.mark.filterwarnings("error")  # no part of it is for another way
+def test_what_begins_at_rows_runs_here(store: Path, query: str) -> None:
+    """Rows are in this process only: the pattern before them is shared, the one that begins at them is not."""
+    tasks = Inline()
+    with gdb.connect(store, read_only=True) as db:
+        known = sorted(db.execute(query, device="cpu").fetchall())
+        on = Cluster(tasks, 3, least=0.0)
+        assert sorted(db.execute(query, on=on).fetchall()) == known
+        with db.stream(query, on=on) as stream:
+            assert sorted(tuple(row) for row in stream) == known
+    assert tasks.tasks
 
 
 @pytest.mark.parametrize("query", list(QUERIES)[:6])
