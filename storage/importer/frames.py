@@ -11,7 +11,7 @@ from gdb.base.sql import binary, exp, row_number, select, value_of
 from gdb.base.threads import for_callers
 from gdb.errors import ImportFailed
 
-from ..columns.arrow_arrays import ArrowStream
+from ..columns.arrow_arrays import ArrowStream, without_halves
 from ..disk.duckdb_engine import Engine
 from .layout import Layout
 from .tables import TableInput
@@ -62,7 +62,7 @@ class Frame:
 
         self.name = name
         try:
-            self._stream = na.c_array_stream(source)
+            self._stream = without_halves(na.c_array_stream(source))
             self._schema = self._stream.get_schema()
             self._next = _read_for_callers(self._stream._addr())
         except Exception as error:  # whatever the library raises that makes the stream

@@ -80,16 +80,14 @@ class Gathering:
 
         Raises
         ------
-        ImportFailed : nothing is named, or what is named cannot be read.
+        ImportFailed : nothing is named, or what is named cannot be read. Empty lists of tables are nothing to read.
         """
         relations = self._edges(edges)
         found = [*self._nodes(nodes, relations), *relations]
         sources = [] if source is None else self._files(_several(source), self.naming)
         for each in sources:
             found += self._source(each)
-        if not found and not sources:  # an export may be empty
-            if nodes or edges:
-                raise ImportFailed("the lists of tables are empty", "Name a file or a table.")
+        if not sources and nodes is None and edges is None:
             raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
         return found
 
@@ -107,7 +105,7 @@ class Gathering:
             if isinstance(each, PartedFile):
                 parts = parts_of(each, naming, self._checked)
                 found += [self._table(kind, path, how) for path, how in parts]
-            else:
+            elif not _is_empty_frame(each):
                 found.append(self._table(kind, each, naming))
         return found
 
@@ -214,6 +212,8 @@ class Gathering:
         """A file or folder of any format, a table in memory, or a graph of networkx."""
         if is_graph(source):
             return [Input("networkx", Path(_kind_of(source)), self.naming, source)]
+        if _is_empty_frame(source):
+            return []
         if is_stream(source):
             name = _kind_of(source)
             frame = Frame(source, name)
@@ -306,13 +306,19 @@ def _several(value: object) -> list[object]:
     if isinstance(value, Mapping):
         raise ImportFailed(
             f"a dict of {', '.join(map(repr, value)) or 'nothing'} is no table",
-            "Make a data frame of it, give a list with a dict for each row, or use tx.add_nodes and tx.add_edges.",
+            "Make a data frame of it, give a list with a dict for each row, or use tx.add_nodes or"
+            " tx.add_relationships.",
         )
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):
         return [value]  # a later check raises that this is no path
     return [table_of(each) for each in value]
+
+
+def _is_empty_frame(source: object) -> bool:
+    """Whether it is a data frame of pandas without rows, whose columns have types by chance: ids would be floats."""
+    return is_stream(source) and getattr(source, "empty", False) is True
 
 
 def _path(value: object) -> Path:
