@@ -395,7 +395,7 @@ def _output(session: Session, argument: str) -> None:
 
 @command(".once", "Write the next answer into a file.", argument="FILE", takes_files=True)
 def _once(session: Session, argument: str) -> None:
-    session.send_to(_one_file(argument, ".once"), once=True)
+    session.send_next_to(_one_file(argument, ".once"))
 
 
 # ---- saved queries -------------------------------------------------------------------------------

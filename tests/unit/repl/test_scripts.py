@@ -215,6 +215,23 @@ def test_output_and_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "cannot be written" in err
 
 
+def test_once_within_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows goes on in the file of `.output`."""
+    all_of, one, two = (tmp_path / name for name in ("all.txt", "one.txt", "two.txt"))
+    text = (
+        f".mode csv; .output {all_of}; RETURN 1 AS a; .once {one}; RETURN 2 AS b; RETURN 3 AS c;"
+        f" .once {one}; .once {two}; RETURN x; RETURN 4 AS d; .output; RETURN 5 AS e"
+    )
+    found, _ = said(capsys, "-c", text.split(" RETURN x;")[0])
+    assert found == ""
+    assert all_of.read_text(encoding="utf-8") == "a\n1\nc\n3\n"
+    assert one.read_text(encoding="utf-8") == ""
+    found, _ = said(capsys, "-c", text.replace(" RETURN x;", " RETURN 7 AS x;"))
+    assert found == "e\n5\n"
+    assert two.read_text(encoding="utf-8") == "x\n7\n"
+    assert all_of.read_text(encoding="utf-8") == "a\n1\nc\n3\nd\n4\n"
+
+
 # ---- transactions --------------------------------------------------------------------------------
 
 
