@@ -313,7 +313,7 @@ def test_errors_name_options_and_not_arguments_of_python(
     for words, option in (
         (["load", store, "--edges", f"R={bare}"], "--columns A,B,... (and --no-header)"),
         (["load", store, "--nodes", f"P={twice}"], "--id-space"),
-        (["load", store, "--nodes", f"P={twice}"], '--on-duplicate skip or "update"'),
+        (["load", store, "--nodes", f"P={twice}"], "--on-duplicate skip or --on-duplicate update"),
         (["load", store, str(bare), "--rejects-file", "bad.csv"], "--on-error skip"),
         (["load", store, "--nodes", f"P={twice}", "--memory", "x"], "--memory x is not a size"),
         (["-c", f".load --edges R={bare}"], "--columns"),
@@ -351,6 +351,9 @@ def test_a_drawing_sees_parameters_and_the_transaction(
         (("-c", ".rows abc"), ".rows does not take 'abc'"),
         (("-c", ".load x.csv --on-eror skip"), "Did you mean --on-error?"),
         (("-c", ".param x foo"), "foo is no value: there is no variable 'foo'"),
+        (("-c", ".param x 1+"), "1+ is no value: expected an expression, but the text ends there."),
+        (("-c", ".param x date('x'"), "to close the parenthesis, but the text ends there."),
+        (("-c", ".param x 1)"), "1) is no value: it closes a parenthesis that it does not open."),
         (("-c", ".draw 'a b.svg'"), "there is no answer to draw"),
         (("--limit", "FOO=1", "-c", "RETURN 1"), "there is no limit 'FOO'"),
         (("--limit", "MAX_ROW=1", "-c", "RETURN 1"), "MAX_ROWS"),
