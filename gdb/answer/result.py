@@ -264,8 +264,9 @@ class Result:
         is in both directions. A node is called by its id, by (id space, id) where it has an id space; it has its
         properties and `labels` as attributes, a relationship, under its id as key, its properties and `type` (they
         win over properties of these names). An end that is not in the answer as a node has no attributes.
-        `db.load(r.networkx())` makes the same graph, but that it takes no id spaces and one direction for all. networkx
-        must be installed.
+        `db.load(r.networkx())` makes the same graph, but for these: it takes no id spaces and one direction for all; a
+        datetime with a zone becomes its instant at UTC, without a zone; times of day, a `Duration` and properties with
+        values of several types are refused. networkx must be installed.
         """
         _import("networkx", "networkx")
         from gdb.answer.answer_elements import elements_of
