@@ -12,6 +12,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 
 from ..columns.arrow_arrays import ArrowStream, is_stream
+from ..columns.model import Column
 from ..copies import export_contents
 from ..disk.duckdb_engine import Engine
 from ..disk.import_root import rooted
@@ -20,13 +21,14 @@ from .csv_graph import Naming
 from .detect import begin, detect, document_of, head, is_parquet
 from .documents import DOCUMENTS
 from .frames import Frame, frame_layout
-from .header import as_text, names_of
+from .header import as_text, assume_roles, names_of, parse_header
 from .layout import Layout
 from .networkx_graph import NetworkxGraph, is_graph
 from .parquet import parquet_kinds
 from .parted import PartedFile, expand_patterns, group_parts, parts_of
 from .records import LazyRows, LazyTable, Records, RecordTable, is_records, table_of
 
+_NO_IDS = Column.nulls("string", 0)
 AnyPath = str | PathLike[str]
 AnyTable = AnyPath | ArrowStream | Records | LazyRows
 AnySource = AnyTable | NetworkxGraph
@@ -99,13 +101,18 @@ class Gathering:
         return group_parts(found, naming, self._checked)
 
     def _tables(self, kind: str, things: list[object], naming: Naming) -> list[Input]:
-        """Tables of nodes or edges: files, or in memory."""
+        """Tables of nodes or edges: files, or in memory. An empty list is a table without rows, so that its nodes are
+        known to be none."""
+        if not things:
+            nothing = dict.fromkeys(("id",) if kind == "nodes" else ("source", "target"), _NO_IDS)
+            how = replace(naming, columns=None, header=None)
+            return [self._table(kind, RecordTable(nothing, 0), how)]
         found: list[Input] = []
         for each in self._files(things, naming):
             if isinstance(each, PartedFile):
                 parts = parts_of(each, naming, self._checked)
                 found += [self._table(kind, path, how) for path, how in parts]
-            elif not _is_empty_frame(each):
+            else:
                 found.append(self._table(kind, each, naming))
         return found
 
@@ -121,7 +128,10 @@ class Gathering:
             name = (
                 f"{_kind_of(source)} ({naming.type if kind == 'edges' else naming.label or kind})"
             )
-            return Input(kind, Path(name), naming, Frame(source, name))
+            frame = Frame(source, name)
+            if _is_empty_frame(source):
+                frame.take_as_text(_ids_of(frame, naming, kind))
+            return Input(kind, Path(name), naming, frame)
         path = self._inside(_path(source))
         self.check(path)
         document = self._document(path, naming)
@@ -205,21 +215,23 @@ class Gathering:
                 ends = (str(item[1]), str(item[2]))
                 how_one = replace(how, ends=ends, labelled=False)
                 found += self._tables("edges", [table_of(item[0])], how_one)
-            found += self._tables("edges", plain, how)
+            if plain or not _tables_of(value):
+                found += self._tables("edges", plain, how)
         return found
 
     def _source(self, source: object) -> list[Input]:
         """A file or folder of any format, a table in memory, or a graph of networkx."""
         if is_graph(source):
             return [Input("networkx", Path(_kind_of(source)), self.naming, source)]
-        if _is_empty_frame(source):
-            return []
         if is_stream(source):
             name = _kind_of(source)
             frame = Frame(source, name)
             with closing(Engine()) as engine:
                 layout = frame_layout(frame, self.naming.columns, engine)
-            return [Input(self._side(layout), Path(name), self.naming, frame)]
+            side = self._side(layout)
+            if _is_empty_frame(source):
+                frame.take_as_text(_ids_of(frame, self.naming, side))
+            return [Input(side, Path(name), self.naming, frame)]
         if isinstance(source, PartedFile):
             return self._group(source)
         path = self._inside(_path(source))
@@ -321,6 +333,14 @@ def _is_empty_frame(source: object) -> bool:
     return is_stream(source) and getattr(source, "empty", False) is True
 
 
+def _ids_of(frame: Frame, naming: Naming, kind: str) -> list[int]:
+    """The columns of a frame that hold ids, by their numbers."""
+    names = frame.names if naming.columns is None else [*naming.columns]
+    plain, _ = parse_header(names, lambda why, cure: ImportFailed(why, cure, file=frame.name))
+    fields = assume_roles(plain, edges=kind == "edges")
+    return [k for k, field in enumerate(fields) if field.role in ("ID", "START_ID", "END_ID")]
+
+
 def _path(value: object) -> Path:
     if not isinstance(value, (str, PathLike)) or not isinstance(fspath(value), str):
         raise ImportFailed(
@@ -334,7 +354,7 @@ def _kind_of(value: object) -> str:
     if isinstance(value, LazyTable):
         return "polars.LazyFrame"
     if isinstance(value, RecordTable):
-        return "list of dicts"
+        return "list of dicts" if value.count else "empty list"
     return f"{type(value).__module__.split('.')[0]}.{type(value).__name__}"
 
 

@@ -50,20 +50,37 @@ def test_values_of_numpy_and_pandas() -> None:
         ]
 
 
+EMPTY = pd.DataFrame({"id": [], "x": []})  # of floats
+
+
 @pytest.mark.parametrize(
     "tables",
     [
         {"nodes": {"P": []}},
         {"nodes": []},
+        {"nodes": {"P": []}, "columns": ["a:ID", "b"]},
         {"edges": {"K": []}},
-        {"nodes": {"P": pd.DataFrame({"id": [], "x": []})}},
-        {"source": pd.DataFrame({"id": [], "x": []})},
+        {"nodes": {"P": EMPTY}},
+        {"nodes": {"P": EMPTY}, "columns": ["a:ID", "b"]},
+        {"edges": {"K": pd.DataFrame({"source": [], "target": [], "x": []})}},
+        {"source": EMPTY},
     ],
 )
 def test_nothing_to_load(tables: Any) -> None:
     with gdb.connect() as db:
         report = db.load(**tables)
-        assert (report.vertices, report.edges, report.files) == (0, 0, [])
+        assert (report.vertices, report.edges, report.rows) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("nodes", [[], EMPTY, EMPTY.astype({"id": "int64"})])
+def test_nodes_that_are_none_are_known(nodes: Any) -> None:
+    """Relationships name nodes that are missing then, as beside other tables of nodes."""
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match="there is no node with id 1"):
+            db.load(nodes={"P": nodes}, edges={"K": [{"source": 1, "target": 2}]})
+        db.load(nodes={"P": nodes}, edges={"K": KNOWS}, missing_ends="create")
+        db.load(edges={"R": [(KNOWS[:1], "", "")]})
+        assert db.execute("MATCH ()-[r]->() RETURN count(*)").scalar() == 3
 
 
 def test_floats_of_16_bits() -> None:
