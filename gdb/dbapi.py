@@ -19,11 +19,17 @@ NotSupportedError  NotSupported
 IntegrityError     ChangeRefused
 InternalError      InternalError
 =================  =======================================================
+
+`Date`, `Time` and `Timestamp` are the classes of Python's `datetime`, `Binary` is `bytes`, which a query refuses, as no
+property holds bytes. `STRING`, `NUMBER` and `DATETIME` equal the Python types of the values that they name; `BINARY`
+and `ROWID` equal none. The type codes of a cursor's `description` are None, which none of them equals: a column may
+hold values of several types.
 """
 
 from __future__ import annotations
 
 import os
+from datetime import date, datetime, time, timedelta
 
 from gdb import errors
 from gdb.api import database
@@ -42,6 +48,33 @@ ProgrammingError = DataError = errors.QueryError
 NotSupportedError = errors.NotSupported
 IntegrityError = errors.ChangeRefused
 InternalError = errors.InternalError
+
+
+Date, Time, Timestamp, Binary = date, time, datetime, bytes
+DateFromTicks, TimestampFromTicks = date.fromtimestamp, datetime.fromtimestamp
+"""Of seconds since 1970, in local time."""
+
+
+def TimeFromTicks(ticks: float) -> time:
+    """The time of day at so many seconds since 1970, in local time."""
+    return datetime.fromtimestamp(ticks).time()
+
+
+class TypeObject:
+    """A group of types, which equals each of them and itself."""
+
+    def __init__(self, *types: type) -> None:
+        self._types = types
+
+    def __eq__(self, other: object) -> bool:
+        return other is self or other in self._types
+
+    __hash__ = None  # type: ignore[assignment]  # it equals types whose hashes differ
+
+
+STRING, BINARY, ROWID = TypeObject(str), TypeObject(), TypeObject()
+NUMBER = TypeObject(int, float, bool)
+DATETIME = TypeObject(date, time, datetime, timedelta)
 
 
 class Connection(Closing):

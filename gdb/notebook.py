@@ -12,9 +12,9 @@ shows the Result; `-o friends` puts it in a variable instead. `%cypher MATCH ...
 from __future__ import annotations
 
 import functools
-import re
 import shlex
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ParamSpec, Protocol, TypeVar
 
 from gdb.errors import ArgumentProblem, GdbError, NameProblem
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gdb.answer.result import Result
     from gdb.api.queries import Queries
 
-_PARAMETER = re.compile(r"\$([A-Za-z_]\w*)")
 P = ParamSpec("P")
 T = TypeVar("T")
 _USAGE = "Write `%%cypher [DATABASE] [-o NAME]` above the query, DATABASE being a variable."
@@ -80,9 +79,10 @@ class Magics:
         """%gdb [STORE]: open a store, or a graph in memory, for the cells that follow."""
         from gdb.api.database import connect
 
-        words = shlex.split(line)
+        cure = 'Write `%gdb social.gdb`, or `%gdb "Bob\'s.gdb"`.'
+        words = _words(line, cure)
         if len(words) > 1:
-            raise ArgumentProblem(f"{line!r} is not one store.", "Write `%gdb social.gdb`.")
+            raise ArgumentProblem(f"{line!r} is not one store.", cure)
         self._database = connect(*words)
         return self._database
 
@@ -99,8 +99,13 @@ class Magics:
 
     def _run(self, database: Queries, text: str) -> Result:
         known = self._shell.user_ns
-        parameters = {name: known[name] for name in _PARAMETER.findall(text) if name in known}
-        return database.execute(text, parameters)
+        parameters = {name: known[name] for name in _parameters(text) if name in known}
+        try:
+            return database.execute(text, parameters)
+        except NameProblem as error:
+            if error.detail == "MissingParameter":
+                _have_variable_set(error)
+            raise
 
     def _open(self, name: str | None) -> Queries:
         """The Database of a variable; without a name that of `%gdb`, or the only one that any variable is.
@@ -127,9 +132,39 @@ class Magics:
         raise NameProblem(f"{what}.", "Open one by `%gdb social.gdb`, or name it: `%%cypher db`.")
 
 
+def _parameters(text: str) -> list[str]:
+    """The names of the parameters of a query; of a text that is none, which its run refuses, nothing."""
+    # here: before the first cell nothing of the language is loaded
+    from gdb.language.tokens import TokenKind, tokenize
+
+    try:
+        tokens = tokenize(text).tokens
+    except GdbError:
+        return []
+    names = (TokenKind.NAME, TokenKind.QUOTED)
+    return [two.text for one, two in pairwise(tokens) if one.is_sign("$") and two.kind in names]
+
+
+def _have_variable_set(error: NameProblem) -> None:
+    """Name in an error about a parameter without a value the cure that a notebook has."""
+    name = error.message.partition("the parameter $")[2].partition(" has no value")[0]
+    cure = f"Set the variable of the notebook: {name} = ..."
+    text = str(error)
+    error.args = (text.replace(error.cure, cure, 1) if error.cure else f"{text} {cure}",)
+    error.cure = cure
+
+
+def _words(line: str, cure: str) -> list[str]:
+    """The words of the line of a magic, those with blanks in quotes. Raises ArgumentProblem."""
+    try:
+        return shlex.split(line)
+    except ValueError:
+        raise ArgumentProblem(f"a quote in {line!r} is not closed.", cure) from None
+
+
 def _arguments(line: str) -> tuple[str | None, str | None]:
     """The Database and the variable for the Result that a line names."""
-    words, database, name = shlex.split(line), None, None
+    words, database, name = _words(line, _USAGE), None, None
     while words:
         word = words.pop(0)
         if word in ("-o", "--out") and words and words[0].isidentifier() and name is None:

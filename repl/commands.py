@@ -28,6 +28,8 @@ from .settings import SETTINGS, Setting
 from .statements import Statement, all_of, streamed, where
 
 _PLACE = re.compile(r"^line \d+, column \d+: ")
+_FOUND = re.compile(r", found (?:'[^']*'|the end of the query)")
+_CLOSES = "it closes a parenthesis that it does not open"
 
 Handler: TypeAlias = Callable[[Session, str], None]
 
@@ -360,6 +362,9 @@ def give(session: Session, name: str, literal: str) -> None:
         cure = "Write it as Cypher does: 30, 'text', [1, 2], {a: 1}, date('2020-01-31')."
         # its place is one in the query that was made of it
         reason = _PLACE.sub("", error.message)
+        if error.line == literal.count("\n") + 2:  # behind the text, where the user wrote nothing
+            reason = reason.replace("expected the end of the query, found ')'", _CLOSES)
+            reason = _FOUND.sub(", but the text ends there", reason)
         raise ArgumentProblem(f"{literal} is no value: {reason}", cure) from None
     session.parameters[name] = found[0][0]
 
@@ -395,7 +400,7 @@ def _output(session: Session, argument: str) -> None:
 
 @command(".once", "Write the next answer into a file.", argument="FILE", takes_files=True)
 def _once(session: Session, argument: str) -> None:
-    session.send_to(_one_file(argument, ".once"), once=True)
+    session.send_next_to(_one_file(argument, ".once"))
 
 
 # ---- saved queries -------------------------------------------------------------------------------

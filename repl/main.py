@@ -50,6 +50,7 @@ standard input when it is no terminal.
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and give its exit code: 0, 1 an error, 2 a wrong use, 130 Ctrl-C."""
     words = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a character that the terminal lacks is no error
             stream.reconfigure(errors="backslashreplace")
@@ -68,6 +69,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (GdbError, OSError) as error:
         print(f"error: {in_words(error)}", file=sys.stderr)
         return FAILED
+
+
+def _open_closed_streams() -> None:
+    """Open the null device in place of standard streams that the caller has closed, as `>&-` does: Python has None for
+    them, and a file of the store could get their number, which what prints in C would then write to."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_RDWR), mode))
 
 
 # ---- gdbsh STORE ---------------------------------------------------------------------------------

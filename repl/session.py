@@ -42,7 +42,8 @@ class Session:
     typed : the last query, whatever it does.
     parameters : values of $name in queries.
     transaction : that BEGIN has opened.
-    terminal : where answers go when `.output` sends them nowhere else. once : `.once` holds for the next query.
+    terminal : where answers go when `.output` sends them nowhere else. once : where they go again after the next query,
+        which `.once` sends into a file; None where it sends none.
     reading : the files that are being read, the innermost last. reported : the error that was printed last.
     import_root : the folder that files to import must lie in, None for any.
     """
@@ -65,7 +66,7 @@ class Session:
     parameters: dict[str, object] = field(default_factory=dict)
     transaction: Transaction | None = None
     terminal: TextIO | None = None
-    once: bool = False
+    once: TextIO | None = None
     reading: list[str] = field(default_factory=list)
     reported: Exception | None = None
     import_root: str | None = None
@@ -81,8 +82,7 @@ class Session:
         try:
             self._query(text)
         finally:
-            if self.once:
-                self.send_to(None)
+            self._end_once()
 
     def _query(self, text: str) -> None:
         begun, self.last, self.typed = time.perf_counter(), "", text
@@ -135,7 +135,8 @@ class Session:
             self.interactive
             and not self.pager
             and self.format.for_people
-            and self.out is (self.terminal or self.out)
+            and self.terminal is None
+            and self.once is None
         )
 
     def _write(self, shown: Iterator[str], ticker: Ticker) -> None:
@@ -190,7 +191,7 @@ class Session:
 
     # ---- where answers go ------------------------------------------------------------------------
 
-    def send_to(self, path: str | None, *, once: bool = False) -> None:
+    def send_to(self, path: str | None) -> None:
         """Write answers into a file, which is made anew; None: to the terminal again.
 
         Raises
@@ -198,12 +199,28 @@ class Session:
         ArgumentProblem : the file cannot be written.
         """
         opened = None if path is None else _opened(path)
+        self._end_once()
         if self.terminal is not None:
             self.out.close()
             self.out, self.terminal = self.terminal, None
         if opened is not None:
             self.terminal, self.out = self.out, opened
-        self.once = once
+
+    def send_next_to(self, path: str) -> None:
+        """Write the answer of the next query into a file, which is made anew, and those after it where they go now.
+
+        Raises
+        ------
+        ArgumentProblem : the file cannot be written.
+        """
+        opened = _opened(path)
+        self._end_once()
+        self.once, self.out = self.out, opened
+
+    def _end_once(self) -> None:
+        if self.once is not None:
+            self.out.close()
+            self.out, self.once = self.once, None
 
     # ---- transactions ----------------------------------------------------------------------------
 

@@ -13,7 +13,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Generator, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor, Future
 from contextlib import closing
 from itertools import count
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ from ..plan.embeddings import NO_COLUMNS, Wanted
 from ..plan.plan import Plan, Runs
 from ..work.scheduler import Watch
 from . import messages
+from .dask_client import client_of, executor_of, is_client, why_ended, workers_of
 from .messages import Channel
 from .task import Answer, Range, Task, work
 
@@ -57,6 +58,9 @@ MANY_WARPS = 4096  # of a GPU whose size is unknown here
 DESERTED = 60.0  # seconds that a Dask cluster may be without a worker: those that died are begun anew meanwhile
 TAKES_BACK = 0.05  # seconds between two messages that divide running tasks among idle workers
 MANY_BUSY = 10  # as long as fewer workers than one in so many are idle, nothing is divided for them
+_EXECUTORS = (
+    "Give a concurrent.futures.ProcessPoolExecutor, a dask.distributed.Client or a gdb.Cluster."
+)
 _LOOK = 0.05  # seconds between two looks at cancel and timeout
 
 
@@ -64,10 +68,14 @@ _LOOK = 0.05  # seconds between two looks at cancel and timeout
 class Cluster:
     """Where queries may run beside this process.
 
-    executor : a `concurrent.futures.Executor`: a process pool, Dask's or MPI's. workers : tasks that it runs at a time.
-    threads : of each. device : of each, as of a query; DeviceError where there is no such name. least : seconds that a
-        query must be expected to take on one thread here to be sent. store : the folder or URL at which the workers
-        find the store; None: where it is opened here.
+    executor : a `concurrent.futures.Executor`: a process pool, Dask's or MPI's; of a `dask.distributed.Client` its
+        executor. workers : tasks that it runs at a time. threads : of each. device : of each, as of a query;
+        DeviceError where there is no such name. least : seconds that a query must be expected to take on one thread
+        here to be sent. store : the folder or URL at which the workers find the store; None: where it is opened here.
+
+    Raises
+    ------
+    ClusterError : one is none of these, or the client is closed or asynchronous.
     """
 
     executor: Executor
@@ -78,6 +86,19 @@ class Cluster:
     store: str | None = None
 
     def __post_init__(self) -> None:
+        if is_client(self.executor):
+            object.__setattr__(self, "executor", executor_of(self.executor))
+        if not isinstance(self.executor, Executor):
+            raise ClusterError(
+                f"executor= takes an executor, not {type(self.executor).__name__}.", _EXECUTORS
+            )
+        if isinstance(self.store, os.PathLike):
+            object.__setattr__(self, "store", os.fspath(self.store))
+        if self.store is not None and not isinstance(self.store, str):
+            raise ClusterError(
+                f"store= takes a folder or a URL as a text, not {self.store!r}.",
+                "Leave it out where the workers find the store as it is opened here.",
+            )
         object.__setattr__(self, "device", checked_device(self.device))
         for name in ("workers", "threads"):
             value = getattr(self, name)
@@ -98,23 +119,20 @@ def cluster_of(on: object, least: float | None = None) -> Cluster:
     if isinstance(on, Cluster):
         return on
     found = None
-    if hasattr(on, "get_executor") and hasattr(on, "scheduler_info"):  # dask.distributed.Client
-        workers = on.scheduler_info(n_workers=-1)["workers"].values()
-        threads = sum(int(worker["nthreads"]) for worker in workers)
+    if is_client(on):
+        executor = executor_of(on)
+        threads = sum(int(worker["nthreads"]) for worker in workers_of(on, -1).values())
         if threads < 1:
             raise ClusterError("The cluster has no workers.", "Start some, or wait for them.")
-        found = Cluster(on.get_executor(pure=False), threads)
+        found = Cluster(executor, threads)
     elif isinstance(on, Executor):
         workers = getattr(on, "_max_workers", None)
-        client = getattr(on, "_client", None)  # of Dask's executor
+        client = client_of(on)
         if workers is None and client is not None:
             return replace(cluster_of(client), executor=on)
         found = Cluster(on, int(workers or os.cpu_count() or 1))
     if found is None:
-        raise ClusterError(
-            f"on= takes an executor, not {type(on).__name__}.",
-            "Give a concurrent.futures.ProcessPoolExecutor, a dask.distributed.Client or a gdb.Cluster.",
-        )
+        raise ClusterError(f"on= takes an executor, not {type(on).__name__}.", _EXECUTORS)
     return found if least is None else replace(found, least=least)
 
 
@@ -130,6 +148,9 @@ def shares(
     They are what the tasks of the last run took. Before there was one they are estimated, and corrected by what the
     last run on this machine's CPU took, as if all of its threads had worked all the time.
     """
+    if not isinstance(graph, Snapshot):
+        # a graph with rows of this query as vertices (`gdb.physical.row_graph`): no store has them, so none can open it
+        return [None for _ in plans]
     found = [_seconds(plan, graph, cluster, bindings) for plan in plans]
     here = plans[0].runs.last.get("cpu")  # of a count, that of its terms too
     if here is not None and cluster.device == "cpu" and not any(p.runs.worked for p in plans):
@@ -263,7 +284,8 @@ def ask(
     """
     cluster = options.on
     assert cluster is not None
-    found = state_of(graph) if isinstance(graph, Snapshot) else None
+    assert isinstance(graph, Snapshot)  # `shares` leaves everything else here
+    found = state_of(graph)
     if found is None:
         raise ClusterError(
             "A graph that is not committed to a disk cannot be read by other processes.",
@@ -307,7 +329,7 @@ def ask(
                 deserted.check()
             for future in done:
                 pending.pop(future)
-                first = _result(future)
+                first = _result(cluster, future)
                 for answer in (first, *first.more):
                     worked[answer.part] += answer.seconds
                     for rest in spread(answer.rest, cluster.workers - len(pending) - len(ranges)):
@@ -397,16 +419,16 @@ class _Deserted:
     """Whether a Dask cluster has no workers left: it would wait for some without end."""
 
     def __init__(self, cluster: Cluster) -> None:
-        self._client = getattr(cluster.executor, "_client", None)
+        self._client = client_of(cluster.executor)
         self._seen = self._looked = time.monotonic()
 
     def check(self) -> None:
-        """Look, once a second. Raises ClusterError after `DESERTED` seconds without a worker."""
+        """Look, once a second. Raises ClusterError after `DESERTED` seconds without a worker, and as `workers_of`."""
         now = time.monotonic()
         if self._client is None or now - self._looked < min(1.0, DESERTED):
             return
         self._looked = now
-        if self._client.scheduler_info(n_workers=1)["workers"]:
+        if workers_of(self._client, 1):
             self._seen = now
         elif now - self._seen > DESERTED:
             raise ClusterError(
@@ -456,20 +478,22 @@ def spread(rest: tuple[Place, ...], idle: int) -> list[Place]:
 
 
 def _submitted(cluster: Cluster, task: Task, name: str) -> Future[Answer]:
-    named = {"key": name} if hasattr(cluster.executor, "_client") else {}  # Dask shows it
+    named = {} if client_of(cluster.executor) is None else {"key": name}  # Dask shows it
     try:
         return cluster.executor.submit(work, task, **named)
-    except (RuntimeError, BrokenExecutor) as error:
-        raise ClusterError(f"The executor takes no task: {error}.", "Start it anew.") from error
+    except Exception as error:  # whatever the library of the executor raises
+        raise why_ended(cluster.executor, error) or ClusterError(
+            f"The executor takes no task: {type(error).__name__}: {error}.", "Start it anew."
+        ) from error
 
 
-def _result(future: Future[Answer]) -> Answer:
+def _result(cluster: Cluster, future: Future[Answer]) -> Answer:
     try:
         answer = waiting.result(future)
     except GdbError:
         raise
     except Exception as error:
-        raise ClusterError(
+        raise why_ended(cluster.executor, error) or ClusterError(
             f"A worker failed: {type(error).__name__}: {error}.",
             "See its log; a worker that is killed again and again may have too little memory.",
         ) from error

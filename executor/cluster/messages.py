@@ -21,30 +21,18 @@ from collections.abc import Iterable
 from concurrent.futures import Executor
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
 
 from gdb.base import waiting
 from gdb.base.once import PerProcess
 from gdb.records import dataclass
 from gdb.storage.disk.scratch_folder import of_process
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from .dask_client import DaskClient, client_of
 
 LOOK = 0.1  # seconds between two looks at the file
 REMEMBERED = 1024  # queries of Dask whose last message a worker keeps
 STOP = "stop"
 _log = logging.getLogger("gdb")
-
-
-class DaskClient(Protocol):
-    """What is used here of `dask.distributed.Client`."""
-
-    def run(
-        self, function: Callable[[str, str], None], query: str, message: str, *, on_error: str
-    ) -> object:
-        """Run `function(query, message)` once on each worker; on_error="ignore" suppresses errors of dead ones."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +49,7 @@ class Channel:
 def channel_for(executor: Executor) -> Channel:
     """That of a new query whose tasks an executor runs."""
     query = uuid.uuid4().hex
-    folder = None if _client(executor) is not None else of_process()
+    folder = None if client_of(executor) is not None else of_process()
     return Channel(query, None if folder is None else str(folder / f"query-{query}"))
 
 
@@ -77,7 +65,7 @@ def take_back(channel: Channel, executor: Executor, tickets: Iterable[int]) -> N
 
 
 def _send(channel: Channel, executor: Executor, message: str) -> None:
-    client = _client(executor)
+    client = client_of(executor)
     if client is not None:
         _broadcast(channel.query, message, client)
     elif channel.file is not None:
@@ -86,12 +74,6 @@ def _send(channel: Channel, executor: Executor, message: str) -> None:
             begun = path.with_suffix(".new")
             begun.write_text(message)
             begun.replace(path)  # read whole or not at all
-
-
-def _client(executor: Executor) -> DaskClient | None:
-    """The client of Dask's executor; None for every other one."""
-    client: DaskClient | None = getattr(executor, "_client", None)
-    return client if hasattr(client, "run") else None
 
 
 def _broadcast(query: str, message: str, client: DaskClient) -> None:

@@ -92,7 +92,7 @@ class Node(Element):
 
     def __str__(self) -> str:
         """As in Cypher: (1:Person {name: 'Ada'})."""
-        labels = "".join(f":{label}" for label in self.labels)
+        labels = "".join(f":{quoted(label)}" for label in self.labels)
         return f"({literal(self.id)}{labels}{_properties(self.properties)})"
 
 
@@ -120,7 +120,7 @@ class Relationship(Element):
     def __str__(self) -> str:
         """As in Cypher: (1)-[:KNOWS {since: 1833}]->(2)."""
         arrow = "->" if self.directed else "-"
-        middle = f"[:{self.type}{_properties(self.properties)}]"
+        middle = f"[:{quoted(self.type)}{_properties(self.properties)}]"
         return f"({literal(self.start)})-{middle}{arrow}({literal(self.end)})"
 
 
@@ -162,7 +162,7 @@ class Path(Sequence[Relationship]):
         """As in Cypher: (1:Person)-[:KNOWS]->(2:Person)."""
         parts = [str(self.nodes[0])]
         for k, one in enumerate(self.relationships):
-            middle = f"[:{one.type}{_properties(one.properties)}]"
+            middle = f"[:{quoted(one.type)}{_properties(one.properties)}]"
             forward = one.start == self.nodes[k].id and one.end == self.nodes[k + 1].id
             back = one.directed and not forward
             onward = one.directed and forward

@@ -95,6 +95,8 @@ def _pandas_dtype(cells: Sequence[Cell]) -> str | None:
     nulls = any(cell is None for cell in cells)
     if kinds == {int}:
         return ("Int64" if nulls else "int64") if all(map(_is_int64, cells)) else "object"
+    if kinds == {int, float}:  # as in Arrow and NumPy
+        return "float64" if all(map(_is_float, cells)) else "object"
     if kinds == {bool}:
         return "boolean" if nulls else "bool"
     if kinds == {datetime}:  # pandas would have nanoseconds, and of the year 1 none

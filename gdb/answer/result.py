@@ -148,6 +148,7 @@ class Result:
         Raises
         ------
         WrongType : the value is of another type, or null. NotOneRow : with `kind`, there is no row.
+        TypeProblem : `kind` is no class, as `list[int]`.
 
         Examples
         --------
@@ -263,8 +264,9 @@ class Result:
         is in both directions. A node is called by its id, by (id space, id) where it has an id space; it has its
         properties and `labels` as attributes, a relationship, under its id as key, its properties and `type` (they
         win over properties of these names). An end that is not in the answer as a node has no attributes.
-        `db.load(r.networkx())` makes the same graph, but that it takes no id spaces and one direction for all. networkx
-        must be installed.
+        `db.load(r.networkx())` makes the same graph, but for these: it takes no id spaces and one direction for all; a
+        datetime with a zone becomes its instant at UTC, without a zone; times of day, a `Duration` and properties with
+        values of several types are refused. networkx must be installed.
         """
         _import("networkx", "networkx")
         from gdb.answer.answer_elements import elements_of
@@ -330,11 +332,17 @@ def _check_count(name: str, count: int) -> None:
 
 
 def _checked(value: object, kind: type[T], column: str) -> T:
-    """A value of this type. WrongType : it is none."""
+    """A value of this type. WrongType : it is none. TypeProblem : `kind` is no type that a value can have."""
     if kind is float and type(value) is int:
         value = float(value)
-    if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
-        return value
+    try:
+        if isinstance(value, kind) and (kind is not int or not isinstance(value, bool)):
+            return value
+    except TypeError:  # list[int], "int"
+        cure = "Take scalar(list), and look at the items."
+        raise TypeProblem(
+            f"scalar() takes a type such as int or list, not {kind!r}.", cure
+        ) from None
     found = "null" if value is None else f"of type {type(value).__name__}"
     cure = "Leave the type out, or convert the value in RETURN: toInteger(x), toFloat(x), coalesce(x, 0)."
     raise WrongType(f"the value of column {column!r} is {found}, not of type {_named(kind)}.", cure)

@@ -7,9 +7,12 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterable
-from typing import ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from gdb.errors import GdbError, InternalError, QueryWarning
+
+if TYPE_CHECKING:
+    from gdb.run.late_interrupt import Outcome
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -44,14 +47,20 @@ def keeps_frames(error: GdbError) -> bool:
     return isinstance(error, InternalError) or os.environ.get(WHOLE) == "whole"
 
 
-def warn(texts: Iterable[str]) -> None:
+def warn(texts: Iterable[str], outcome: Outcome | None = None) -> None:
     """Give what may be mistakes in a query to Python's warnings, at the line of the program that ran it.
 
-    Python shows each text once for a line, as its filters say.
+    Python shows each text once for a line, as its filters say. outcome : of the query; where the filters make an error
+    of a warning, a note of it says that the query is committed all the same.
     """
     for text in texts:
         whole = text.encode("utf-8", "backslashreplace").decode()  # without halves of characters
-        warnings.warn(whole, QueryWarning, stacklevel=_depth())
+        try:
+            warnings.warn(whole, QueryWarning, stacklevel=_depth())
+        except QueryWarning as error:
+            if outcome is not None:
+                outcome.note(error)
+            raise
 
 
 def _depth() -> int:

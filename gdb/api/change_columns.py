@@ -7,8 +7,6 @@ they get. What no column can hold is refused with the parameter's name, the row,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime, timedelta
-from types import NoneType
 from typing import TYPE_CHECKING, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -19,6 +17,7 @@ from gdb.records import dataclass, replace
 from gdb.storage.columns.arrow_arrays import Arrow, is_arrow
 from gdb.storage.columns.model import Column, Kind, named
 from gdb.storage.columns.numpy_arrays import Unfit, is_numeric, of_numpy
+from gdb.storage.columns.plain_values import plain_values
 from gdb.storage.columns.python_columns import column_of
 
 if TYPE_CHECKING:
@@ -39,10 +38,7 @@ Ids: TypeAlias = Values
 """All integers, or all strings."""
 Properties: TypeAlias = "Mapping[str, Values] | None"
 
-# what a column is made of as it is; of other types the values are looked at one by one
-_PLAIN = {NoneType, bool, int, float, str, date, datetime, timedelta, list}
 _EMPTY = "Every row needs one."
-_MISSING = ("NaTType", "NAType")  # of pandas
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,40 +346,5 @@ def _as_array(values: object) -> npt.NDArray[np.generic]:
 
 
 def _of_list(values: Sequence[object]) -> Column:
-    if not _types(values) <= _PLAIN:
-        values = [_plain(value, row) for row, value in enumerate(values)]
-    return column_of(cast("Sequence[PropertyValue]", values))  # which refuses what is none
-
-
-def _types(values: Sequence[object]) -> set[type]:
-    """The types of values, and of the items of lists."""
-    kinds = set(map(type, values))
-    if list in kinds:
-        kinds |= {type(item) for value in values if isinstance(value, list) for item in value}
-    return kinds
-
-
-def _plain(value: object, row: int) -> object:
-    """A value that a library made, as Python has it."""
-    match value:
-        case np.datetime64() | np.timedelta64():
-            try:
-                return of_numpy(np.asarray([value])).to_list()[0]
-            except Unfit as problem:
-                raise problem.moved(row) from None
-        case np.generic():
-            return value.item()
-        case np.ndarray():
-            return _plain(value.tolist() if value.dtype.kind not in "Mm" else list(value), row)
-        case list():
-            return [_plain(item, row) for item in value]
-        case str():
-            return str.__str__(value)
-    kind = type(value)
-    if kind.__name__ in _MISSING and kind.__module__.startswith("pandas."):
-        return None
-    if getattr(value, "nanosecond", 0) or getattr(value, "nanoseconds", 0):  # of pandas' own types
-        raise Unfit(
-            "has parts of a microsecond, which are not kept", "Round them first.", row, str(value)
-        )
-    return value
+    # which refuses what is no value
+    return column_of(cast("Sequence[PropertyValue]", plain_values(values)))

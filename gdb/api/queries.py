@@ -144,13 +144,14 @@ class Queries(Closing):
                 return found
         said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)
         request = self._request(text, parameters, said)
-        request.plain = plain
+        request.plain, request.outcome.warn = plain, warn
         try:
             result = self._work.do(lambda: pipeline.answer(self._run(request)), request.cancel)
         except BaseException as error:
             request.outcome.struck(error)
             raise
-        warn(result.warnings)
+        if not request.outcome.warned:
+            warn(result.warnings, request.outcome)
         return result
 
     @boundary
@@ -205,7 +206,7 @@ class Queries(Closing):
             request.outcome,
             at_once,
         )
-        warn(stream.warnings)
+        warn(stream.warnings, request.outcome)
         return stream
 
     def cursor(self) -> Cursor:

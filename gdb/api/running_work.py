@@ -12,7 +12,15 @@ from typing import TYPE_CHECKING, TypeVar
 from gdb.base import forks, waiting
 from gdb.base.threads import callers
 from gdb.base.waiting import until
-from gdb.errors import ClosedError, GdbError, InternalError, ReadOnlyError, no_more_memory
+from gdb.errors import (
+    ClosedError,
+    GdbError,
+    InternalError,
+    LinesSkipped,
+    QueryWarning,
+    ReadOnlyError,
+    no_more_memory,
+)
 from gdb.run.interrupt import Cancel, raised_by_handler, run_interruptibly
 from gdb.run.late_interrupt import Outcome
 
@@ -51,7 +59,8 @@ class faults:  # used in `with`, as a function would be
 
 def _translated(error: Exception, *, foreign: bool = False) -> None:
     """Raise what `faults` makes of an error; nothing where it stays as it is, as that of a signal's handler does."""
-    if isinstance(error, GdbError) or raised_by_handler(error):
+    # a warning of ours that the program's filters make an error is none of ours
+    if isinstance(error, (GdbError, LinesSkipped, QueryWarning)) or raised_by_handler(error):
         return
     if _no_memory(error):
         raise no_more_memory() from None

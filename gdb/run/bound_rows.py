@@ -190,6 +190,8 @@ def bound_rows(request: Request, planned: Planned, why: str, cache: QueryCache) 
     makes many. why : it ran so. cache : which is to keep it."""
     if planned.profile or planned.explain or columns_or_rows.WAY is not None:
         return None
+    if planned.changes and planned.warnings:
+        return None  # they are given before the commit (`Outcome.warn_first`), which the usual way does
     text, mode, names = request.text, request.mode, frozenset(request.parameters)
     compiled = partial(_compiled, text, mode, request.import_root, planned)
     kinds: tuple[type[RowStatement], ...] = (NumberedStatement, RowStatement)

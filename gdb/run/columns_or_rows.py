@@ -117,7 +117,9 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
 
     def changed(changes: Changes) -> _Operated:
         with changes.base.reading():
-            return made_of(changes.view, changes)  # all that can fail comes before the commit
+            made = made_of(changes.view, changes)  # all that can fail comes before the commit
+        run.request.outcome.warn_first(_warnings(planned, made.context))
+        return made
 
     if planned.explain:
         context = _context(run, planned, run.snapshot, None)
@@ -135,7 +137,7 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
     else:
         made = run.change(run.request, clock, changed)
     context = made.context
-    warnings = (*planned.warnings, *context.options.lost)
+    warnings = _warnings(planned, context)
     if context.handled > LARGE and not planned.writes and made.choice.bound is None:
         warning = f"{context.handled:,} rows went through Python, which is slow: {made.why}"
         warnings = (*warnings, warning)
@@ -154,7 +156,12 @@ def answer_by_operators(run: QueryRun, planned: Planned) -> Result:
 
         lines = [*operator_lines(context, planned, made.choice), *ran_lines(context, summary)]
         return Result.of_lines("plan", lines, replace(summary, rows=len(lines)))
-    return Result(made.answer, warnings=tuple(dict.fromkeys(warnings)), summary=summary)
+    return Result(made.answer, warnings=warnings, summary=summary)
+
+
+def _warnings(planned: Planned, context: RowContext) -> tuple[str, ...]:
+    """Of the text, and of what happened while it ran, each once."""
+    return tuple(dict.fromkeys((*planned.warnings, *context.options.lost)))
 
 
 @dataclass(frozen=True, slots=True)

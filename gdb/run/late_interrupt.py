@@ -4,6 +4,8 @@ and the user must know that, or runs the same operation again and stores it twic
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from gdb.errors import Cancelled
 from gdb.records import dataclass
 
@@ -14,11 +16,22 @@ class Outcome:
 
     what : its name, for the message. kept : what the message says when it is too late to cancel it.
     committed : whether it is; set by the code that commits, before Ctrl-C can raise anything again.
+    warn : gives warnings to the program before the commit, so that where its filters make an error of one, nothing is
+        committed; None where they come after it. warned : whether it has.
     """
 
     what: str = "query"
     kept: str = "its changes are committed"
     committed: bool = False
+    warn: Callable[[Iterable[str]], None] | None = None
+    warned: bool = False
+
+    def warn_first(self, texts: Iterable[str]) -> None:
+        """Give the warnings of an operation that is about to commit. Raises what the filters of the program make of
+        them."""
+        if self.warn is not None:
+            self.warn(texts)
+            self.warned = True
 
     def cancelled(self) -> Cancelled:
         """The error that reports the Ctrl-C."""

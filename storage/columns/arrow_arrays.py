@@ -20,9 +20,11 @@ from gdb.records import replace
 from . import temporal
 from .model import I64, Bools, Column, Values, offsets_of_lengths, places
 from .numpy_arrays import LOST, Array, Unfit, column_of_kind, lists, refuse, scaled, single
+from .slices import Slice
 
 if TYPE_CHECKING:
     from nanoarrow.c_array import CArray
+    from nanoarrow.c_array_stream import CArrayStream
     from nanoarrow.c_schema import CSchema
 
 
@@ -51,6 +53,7 @@ PERIODS = "pandas.period"
 """The type by which pandas marks integers as periods, see `extension_of`."""
 PERIODS_CURE = "Convert it: .dt.to_timestamp() gives the begin of each period, .astype(str) a text such as '2024-01'."
 _LISTS = {"+l": "i4", "+L": "i8"}
+_NULL_ROW = "a row that is null itself", "Leave such rows out."
 _INLINE = 12  # bytes of a text that its view holds itself
 _STRIPE = 1 << 18  # texts that are gathered at a time: bounds the memory beside their bytes
 
@@ -118,7 +121,7 @@ class Arrow:
             if chunk is None:
                 return
             if self.is_table and _valid(chunk, chunk.offset, chunk.length) is not None:
-                raise Unfit("a row that is null itself", "Leave such rows out.")
+                raise Unfit(*_NULL_ROW)
             yield base, chunk
             base += chunk.length
 
@@ -131,6 +134,48 @@ def is_arrow(source: object) -> TypeGuard[ArrowStream | ArrowArray]:
 def is_stream(source: object) -> TypeGuard[ArrowStream]:
     """Whether an object exports Arrow's C stream (`__arrow_c_stream__`): tables, data frames, readers."""
     return hasattr(source, "__arrow_c_stream__")
+
+
+def without_halves(stream: CArrayStream) -> CArrayStream:
+    """The stream of a table with its floats of 16 bits, which DuckDB does not read, as floats of 64, also in lists. A
+    table without any is not read; of another all batches are taken at once."""
+    import nanoarrow as na
+    from nanoarrow.c_array_stream import CArrayStream
+
+    schema = stream.get_schema()
+    halves = {k for k, field in enumerate(schema.children) if _has_halves(field)}
+    if not halves:
+        return stream
+    kinds = [
+        na.c_schema(na.float64() if field.format == "e" else na.large_list(na.float64()))
+        for field in schema.children
+    ]
+    named = na.struct(
+        [
+            kinds[k].modify(name=field.name) if k in halves else field
+            for k, field in enumerate(schema.children)
+        ]
+    )
+    found = []
+    for chunk in stream:
+        whole = (
+            chunk.offset + chunk.length
+        )  # of a child, before the rows of a struct that begins later
+        children = [
+            na.c_array(Slice.of(_column(child, child.offset, whole))) if k in halves else child
+            for k, child in enumerate(chunk.children)
+        ]
+        found.append(
+            na.c_array_from_buffers(
+                named, chunk.length, [None], offset=chunk.offset, children=children
+            )
+        )
+    return CArrayStream.from_c_arrays(found, na.c_schema(named))
+
+
+def _has_halves(field: CSchema) -> bool:
+    """Whether it holds floats of 16 bits, or lists of them."""
+    return field.format == "e" or (field.format in _LISTS and field.child(0).format == "e")
 
 
 @contextmanager

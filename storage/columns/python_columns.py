@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
+from typing import cast
 
 import numpy as np
 
@@ -27,6 +28,8 @@ from .model import (
     named,
     offsets_of_lengths,
 )
+from .numpy_arrays import Unfit
+from .plain_values import plain_values
 
 _KINDS: dict[type, Kind] = {
     bool: "bool",
@@ -239,15 +242,21 @@ def keys_of(rows: Iterable[Mapping[str, PropertyValue]]) -> list[str]:
 
 
 def columns_of(
-    rows: Sequence[Mapping[str, PropertyValue]],
+    rows: Sequence[Mapping[str, object]],
     keys: Iterable[str],
     wrong: Callable[[int, str, str], ImportFailed],
 ) -> dict[str, Column]:
-    """A column for each key of some rows. wrong : makes the error of a row, a reason and its cure, where a value is of
-    no column."""
+    """A column for each key of some rows; values of NumPy and pandas as `plain_values` makes them. wrong : makes the
+    error of a row, a reason and its cure, where a value is of no column."""
     found: dict[str, Column] = {}
     for key in keys:
-        cells = [row.get(key) for row in rows]
+        given = [row.get(key) for row in rows]
+        try:
+            cells = cast("Sequence[PropertyValue]", plain_values(given))
+        except Unfit as problem:
+            row = problem.row or 0
+            value = problem.value or shown(given[row])
+            raise wrong(row, f"{key!r} is {value}, which {problem.reason}", problem.cure) from None
         try:
             found[key] = column_of(cells)
         except Misfit as error:

@@ -11,7 +11,7 @@ from gdb.base.sql import binary, exp, row_number, select, value_of
 from gdb.base.threads import for_callers
 from gdb.errors import ImportFailed
 
-from ..columns.arrow_arrays import ArrowStream
+from ..columns.arrow_arrays import ArrowStream, without_halves
 from ..disk.duckdb_engine import Engine
 from .layout import Layout
 from .tables import TableInput
@@ -62,7 +62,7 @@ class Frame:
 
         self.name = name
         try:
-            self._stream = na.c_array_stream(source)
+            self._stream = without_halves(na.c_array_stream(source))
             self._schema = self._stream.get_schema()
             self._next = _read_for_callers(self._stream._addr())
         except Exception as error:  # whatever the library raises that makes the stream
@@ -79,6 +79,19 @@ class Frame:
                 )
             refuse_extension(field, name)
         self.names = [str(field.name) for field in self._schema.children]
+
+    def take_as_text(self, columns: Sequence[int]) -> None:
+        """Have some columns of a table without rows hold texts, whatever types they have."""
+        import nanoarrow as na
+        from nanoarrow.c_array_stream import CArrayStream
+
+        fields = [
+            na.c_schema(na.string()).modify(name=field.name) if k in columns else field
+            for k, field in enumerate(self._schema.children)
+        ]
+        self._stream = CArrayStream.from_c_arrays([], na.c_schema(na.struct(fields)))
+        self._schema = self._stream.get_schema()
+        self._next = _read_for_callers(self._stream._addr())
 
     def __arrow_c_schema__(self) -> object:
         return self._schema.__arrow_c_schema__()

@@ -12,6 +12,7 @@ from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 
 from ..columns.arrow_arrays import ArrowStream, is_stream
+from ..columns.model import Column
 from ..copies import export_contents
 from ..disk.duckdb_engine import Engine
 from ..disk.import_root import rooted
@@ -20,13 +21,14 @@ from .csv_graph import Naming
 from .detect import begin, detect, document_of, head, is_parquet
 from .documents import DOCUMENTS
 from .frames import Frame, frame_layout
-from .header import as_text, names_of
+from .header import as_text, assume_roles, names_of, parse_header
 from .layout import Layout
 from .networkx_graph import NetworkxGraph, is_graph
 from .parquet import parquet_kinds
 from .parted import PartedFile, expand_patterns, group_parts, parts_of
 from .records import LazyRows, LazyTable, Records, RecordTable, is_records, table_of
 
+_NO_IDS = Column.nulls("string", 0)
 AnyPath = str | PathLike[str]
 AnyTable = AnyPath | ArrowStream | Records | LazyRows
 AnySource = AnyTable | NetworkxGraph
@@ -80,16 +82,14 @@ class Gathering:
 
         Raises
         ------
-        ImportFailed : nothing is named, or what is named cannot be read.
+        ImportFailed : nothing is named, or what is named cannot be read. Empty lists of tables are nothing to read.
         """
         relations = self._edges(edges)
         found = [*self._nodes(nodes, relations), *relations]
         sources = [] if source is None else self._files(_several(source), self.naming)
         for each in sources:
             found += self._source(each)
-        if not found and not sources:  # an export may be empty
-            if nodes or edges:
-                raise ImportFailed("the lists of tables are empty", "Name a file or a table.")
+        if not sources and nodes is None and edges is None:
             raise ImportFailed("no file was given", "Name a file, or nodes= and edges=.")
         return found
 
@@ -101,7 +101,12 @@ class Gathering:
         return group_parts(found, naming, self._checked)
 
     def _tables(self, kind: str, things: list[object], naming: Naming) -> list[Input]:
-        """Tables of nodes or edges: files, or in memory."""
+        """Tables of nodes or edges: files, or in memory. An empty list is a table without rows, so that its nodes are
+        known to be none."""
+        if not things:
+            nothing = dict.fromkeys(("id",) if kind == "nodes" else ("source", "target"), _NO_IDS)
+            how = replace(naming, columns=None, header=None)
+            return [self._table(kind, RecordTable(nothing, 0), how)]
         found: list[Input] = []
         for each in self._files(things, naming):
             if isinstance(each, PartedFile):
@@ -123,7 +128,10 @@ class Gathering:
             name = (
                 f"{_kind_of(source)} ({naming.type if kind == 'edges' else naming.label or kind})"
             )
-            return Input(kind, Path(name), naming, Frame(source, name))
+            frame = Frame(source, name)
+            if _is_empty_frame(source):
+                frame.take_as_text(_ids_of(frame, naming, kind))
+            return Input(kind, Path(name), naming, frame)
         path = self._inside(_path(source))
         self.check(path)
         document = self._document(path, naming)
@@ -207,7 +215,8 @@ class Gathering:
                 ends = (str(item[1]), str(item[2]))
                 how_one = replace(how, ends=ends, labelled=False)
                 found += self._tables("edges", [table_of(item[0])], how_one)
-            found += self._tables("edges", plain, how)
+            if plain or not _tables_of(value):
+                found += self._tables("edges", plain, how)
         return found
 
     def _source(self, source: object) -> list[Input]:
@@ -219,7 +228,10 @@ class Gathering:
             frame = Frame(source, name)
             with closing(Engine()) as engine:
                 layout = frame_layout(frame, self.naming.columns, engine)
-            return [Input(self._side(layout), Path(name), self.naming, frame)]
+            side = self._side(layout)
+            if _is_empty_frame(source):
+                frame.take_as_text(_ids_of(frame, self.naming, side))
+            return [Input(side, Path(name), self.naming, frame)]
         if isinstance(source, PartedFile):
             return self._group(source)
         path = self._inside(_path(source))
@@ -306,13 +318,27 @@ def _several(value: object) -> list[object]:
     if isinstance(value, Mapping):
         raise ImportFailed(
             f"a dict of {', '.join(map(repr, value)) or 'nothing'} is no table",
-            "Make a data frame of it, give a list with a dict for each row, or use tx.add_nodes and tx.add_edges.",
+            "Make a data frame of it, give a list with a dict for each row, or use tx.add_nodes or"
+            " tx.add_relationships.",
         )
     if isinstance(value, (str, bytes, PathLike)) or is_stream(value) or is_graph(value):
         return [value]
     if not isinstance(value, Iterable):
         return [value]  # a later check raises that this is no path
     return [table_of(each) for each in value]
+
+
+def _is_empty_frame(source: object) -> bool:
+    """Whether it is a data frame of pandas without rows, whose columns have types by chance: ids would be floats."""
+    return is_stream(source) and getattr(source, "empty", False) is True
+
+
+def _ids_of(frame: Frame, naming: Naming, kind: str) -> list[int]:
+    """The columns of a frame that hold ids, by their numbers."""
+    names = frame.names if naming.columns is None else [*naming.columns]
+    plain, _ = parse_header(names, lambda why, cure: ImportFailed(why, cure, file=frame.name))
+    fields = assume_roles(plain, edges=kind == "edges")
+    return [k for k, field in enumerate(fields) if field.role in ("ID", "START_ID", "END_ID")]
 
 
 def _path(value: object) -> Path:
@@ -328,7 +354,7 @@ def _kind_of(value: object) -> str:
     if isinstance(value, LazyTable):
         return "polars.LazyFrame"
     if isinstance(value, RecordTable):
-        return "list of dicts"
+        return "list of dicts" if value.count else "empty list"
     return f"{type(value).__module__.split('.')[0]}.{type(value).__name__}"
 
 

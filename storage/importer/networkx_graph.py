@@ -15,9 +15,10 @@ import numpy as np
 from gdb.errors import ImportFailed
 from gdb.records import dataclass, field
 
-from ..columns import temporal
 from ..columns.model import INT64, Column, Item, PropertyValue, VertexTable
-from ..columns.python_columns import columns_of, keys_of
+from ..columns.numpy_arrays import Unfit
+from ..columns.plain_values import plain
+from ..columns.python_columns import columns_of, keys_of, shown
 from .report import FileReport
 from .spaces import Ids
 
@@ -217,29 +218,25 @@ class _NetworkxReader:
                 continue
             if not isinstance(key, str) or not key:
                 raise self._wrong(name, key, value, "Attributes are named by texts.")
-            if isinstance(value, np.ndarray) and value.ndim == 1:
-                value = value.tolist()
-            if isinstance(value, (list, tuple)):
+            try:
+                value = plain(value)
+            except Unfit as problem:
+                what = f"{name}: attribute {key!r} is {problem.value or shown(value)}"
+                raise ImportFailed(
+                    f"{what}, which {problem.reason}", problem.cure, file=self.file
+                ) from None
+            if isinstance(value, list):
                 found[key] = [self._single(item, name, key) for item in value]
             elif value is not None:
                 found[key] = self._single(value, name, key)
         return found
 
     def _single(self, value: object, name: str, key: str) -> Item:
-        if isinstance(value, (np.datetime64, np.timedelta64)):
-            months = isinstance(value, np.timedelta64) and np.datetime_data(value)[0] in ("Y", "M")
-            plain = 0 if months else temporal.of_numpy(value)
-            # NaT, parts of a microsecond, the year 10,000
-            if isinstance(plain, int) or not temporal.is_exact(value):
-                raise self._wrong(name, key, value, _PROPERTIES)
-            value = plain
-        elif isinstance(value, np.generic):
-            value = value.item()
         if isinstance(value, (bool, str, date, timedelta)):
             return value
-        if isinstance(value, numbers.Integral) and int(value) in INT64:
+        if isinstance(value, numbers.Integral):
             return int(value)
-        if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+        if isinstance(value, numbers.Real):
             return float(value)
         raise self._wrong(name, key, value, _PROPERTIES)
 

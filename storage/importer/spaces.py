@@ -14,7 +14,7 @@ from .report import FileReport
 
 Ids = I64 | list[str]
 DUPLICATE = (
-    'If it is the same node, pass on_duplicate="skip" or "update", or on_error="skip" to list such lines; '
+    'If it is the same node, pass on_duplicate="skip" or on_duplicate="update", or on_error="skip" to list such lines; '
     "other nodes want an id space of their own: id_space=, or :ID(Space)."
 )
 """The cure for a duplicate id."""

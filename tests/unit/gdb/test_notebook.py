@@ -58,8 +58,27 @@ def test_a_result_goes_into_a_variable(shell: Shell) -> None:
 def test_parameters_are_variables_of_the_notebook(shell: Shell) -> None:
     shell.user_ns |= {"db": gdb.connect(), "year": 1815, "unused": object()}
     assert shell.cell("", "RETURN $year + 1").scalar() == 1816
-    with pytest.raises(gdb.NameProblem, match=r"\$month"):
+    with pytest.raises(gdb.NameProblem, match=r"\$month") as raised:
         shell.cell("", "RETURN $month")
+    assert raised.value.cure == "Set the variable of the notebook: month = ..."
+    assert "month = ...\n  RETURN $month\n" in str(raised.value)
+    assert "Pass parameters" not in str(raised.value)
+
+
+def test_only_parameters_of_the_query_are_variables(shell: Shell) -> None:
+    """Not what a string, a comment or a quoted name holds."""
+    shell.user_ns |= {"db": gdb.connect(), "df": object(), "year": 1815}
+    query = "RETURN $`year` AS t, '$df' AS u, \"$df\" AS `$df` // costs $df\n/* $df */"
+    assert shell.cell("", query).fetchall() == [(1815, "$df", "$df")]
+    with pytest.raises(gdb.SyntaxProblem):
+        shell.cell("", "RETURN 'x + $df")
+
+
+@pytest.mark.parametrize(("magic", "line"), [("gdb", "Bob's.gdb"), ("gdb", '"x'), ("", '"x')])
+def test_a_quote_that_is_not_closed(shell: Shell, magic: str, line: str) -> None:
+    shell.user_ns["db"] = gdb.connect()
+    with pytest.raises(gdb.ArgumentProblem, match="is not closed"):
+        shell.line(magic, line) if magic else shell.cell(line, "RETURN 1")
 
 
 def test_a_database_is_named_or_opened(shell: Shell, tmp_path: Path) -> None:

@@ -90,6 +90,20 @@ def test_csv_is_read_back() -> None:
     ]
 
 
+def test_csv_keeps_an_empty_text_apart_from_null(tmp_path: Path) -> None:
+    rows = [("", None), (None, ""), ("a,b", " c")]
+    found = [*csv_lines(["x", ""], rows)]
+    assert found == ['x,""', '"",', ',""', '"a,b", c']
+    assert [*csv_lines(["x"], [(None,), ("",), ("\r",)])] == ["x", "", '""', '"\r"']
+    file = tmp_path / "a.csv"
+    text = "\n".join(csv_lines(["id", "a", "b"], [(1, "", None), (2, None, "")])) + "\n"
+    file.write_text(text, newline="")
+    with gdb.connect() as db:
+        db.load(nodes={"P": file})
+        found_rows = db.execute("MATCH (p) RETURN p.a, p.b ORDER BY p.id").fetchall()
+        assert found_rows == [("", None), (None, "")]
+
+
 def test_json_is_read_back() -> None:
     rows = [(ADA, None, float("nan")), (KNOWS, [1, "é"], True)]
     assert json.loads("\n".join(json_lines(["x", "y", "z"], rows))) == [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import stat
@@ -401,3 +402,14 @@ def test_an_error_in_a_script_tells_its_line(capsys: pytest.CaptureFixture[str])
         "(in the statement at line 2, the error at line 52; stopped there)"
         in capsys.readouterr().err
     )
+
+
+@pytest.mark.skipif(os.name != "posix", reason="the shell that closes streams")
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_a_standard_stream_that_is_closed(closed: str) -> None:
+    command = (
+        f"exec {shlex.quote(sys.executable)} -m gdb --no-rc --mode csv -c 'RETURN 1 AS x' {closed}"
+    )
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=60)
+    assert (found.returncode, found.stderr) == (0, "")
+    assert found.stdout == ("" if closed == ">&-" else "x\n1\n")

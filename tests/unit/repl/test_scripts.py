@@ -215,6 +215,23 @@ def test_output_and_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert "cannot be written" in err
 
 
+def test_once_within_output(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What follows goes on in the file of `.output`."""
+    all_of, one, two = (tmp_path / name for name in ("all.txt", "one.txt", "two.txt"))
+    text = (
+        f".mode csv; .output {all_of}; RETURN 1 AS a; .once {one}; RETURN 2 AS b; RETURN 3 AS c;"
+        f" .once {one}; .once {two}; RETURN x; RETURN 4 AS d; .output; RETURN 5 AS e"
+    )
+    found, _ = said(capsys, "-c", text.split(" RETURN x;")[0])
+    assert found == ""
+    assert all_of.read_text(encoding="utf-8") == "a\n1\nc\n3\n"
+    assert one.read_text(encoding="utf-8") == ""
+    found, _ = said(capsys, "-c", text.replace(" RETURN x;", " RETURN 7 AS x;"))
+    assert found == "e\n5\n"
+    assert two.read_text(encoding="utf-8") == "x\n7\n"
+    assert all_of.read_text(encoding="utf-8") == "a\n1\nc\n3\nd\n4\n"
+
+
 # ---- transactions --------------------------------------------------------------------------------
 
 
@@ -296,7 +313,7 @@ def test_errors_name_options_and_not_arguments_of_python(
     for words, option in (
         (["load", store, "--edges", f"R={bare}"], "--columns A,B,... (and --no-header)"),
         (["load", store, "--nodes", f"P={twice}"], "--id-space"),
-        (["load", store, "--nodes", f"P={twice}"], '--on-duplicate skip or "update"'),
+        (["load", store, "--nodes", f"P={twice}"], "--on-duplicate skip or --on-duplicate update"),
         (["load", store, str(bare), "--rejects-file", "bad.csv"], "--on-error skip"),
         (["load", store, "--nodes", f"P={twice}", "--memory", "x"], "--memory x is not a size"),
         (["-c", f".load --edges R={bare}"], "--columns"),
@@ -334,6 +351,9 @@ def test_a_drawing_sees_parameters_and_the_transaction(
         (("-c", ".rows abc"), ".rows does not take 'abc'"),
         (("-c", ".load x.csv --on-eror skip"), "Did you mean --on-error?"),
         (("-c", ".param x foo"), "foo is no value: there is no variable 'foo'"),
+        (("-c", ".param x 1+"), "1+ is no value: expected an expression, but the text ends there."),
+        (("-c", ".param x date('x'"), "to close the parenthesis, but the text ends there."),
+        (("-c", ".param x 1)"), "1) is no value: it closes a parenthesis that it does not open."),
         (("-c", ".draw 'a b.svg'"), "there is no answer to draw"),
         (("--limit", "FOO=1", "-c", "RETURN 1"), "there is no limit 'FOO'"),
         (("--limit", "MAX_ROW=1", "-c", "RETURN 1"), "MAX_ROWS"),

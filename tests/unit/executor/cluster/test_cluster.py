@@ -56,6 +56,14 @@ QUERIES = {
     "MATCH (a)-->(b) WITH a, count(b) AS n WHERE n > 3 MATCH (a)-->(c) RETURN sum(c.age)": "",
     "MATCH SUBGRAPHS (a)--(b)--(c), (a)--(c) RETURN id(a) + id(b) + id(c)": "rows",
 }
+FROM_ROWS = [
+    "MATCH (a)-->(b) WHERE EXISTS { (b)-->(c)-->(a) } RETURN count(*)",
+    "MATCH (a)-->(b) WHERE (b)-->()-->(a) RETURN count(*)",
+    "MATCH (a)-->(b) WHERE COUNT { (b)-->()-->(a) } > 0 RETURN count(*)",
+    "MATCH (a)--(b) WHERE EXISTS { MATCH (a)--(c)--(b) WHERE c.age > a.age } RETURN count(*)",
+    "MATCH (a)-->(b) RETURN size([(a)--(b)--(c) | c.age]) AS n, count(*)",
+    "MATCH (a)-->(b) WITH a, b MATCH (a)-->(c)-->(b) RETURN count(*)",
+]  # the inner pattern binds two nodes of each row
 
 
 @pytest.mark.parametrize("query", QUERIES)
@@ -70,6 +78,20 @@ def test_the_answer_is_the_same(store: Path, query: str) -> None:
             assert QUERIES[query] in {task.what for task in tasks.tasks}
             assert found.summary.device == "cluster"
             assert len(tasks.tasks) >= 3
+
+
+@pytest.mark.parametrize("query", FROM_ROWS)
+@pytest.mark.filterwarnings("error")  # no part of it is for another way
+def test_what_begins_at_rows_runs_here(store: Path, query: str) -> None:
+    """Rows are in this process only: the pattern before them is shared, the one that begins at them is not."""
+    tasks = Inline()
+    with gdb.connect(store, read_only=True) as db:
+        known = sorted(db.execute(query, device="cpu").fetchall())
+        on = Cluster(tasks, 3, least=0.0)
+        assert sorted(db.execute(query, on=on).fetchall()) == known
+        with db.stream(query, on=on) as stream:
+            assert sorted(tuple(row) for row in stream) == known
+    assert tasks.tasks
 
 
 @pytest.mark.parametrize("query", list(QUERIES)[:6])
@@ -260,6 +282,81 @@ def test_a_cluster_without_workers_is_told(store: Path, monkeypatch: pytest.Monk
             db.execute(text, on=Cluster(tasks, 2, least=0.0), timeout=1)
 
 
+class Client(Inline):
+    """A client of Dask and its executor. status, asynchronous : as Dask's; fails : what its methods raise."""
+
+    def __init__(self, status: str = "running", asynchronous: bool = False) -> None:
+        super().__init__()
+        self._client, self.status, self.asynchronous = self, status, asynchronous
+        self.fails: Exception | None = None
+
+    def get_executor(self, *, pure: bool) -> Client:
+        return self
+
+    def scheduler_info(self, n_workers: int) -> dict[str, object]:
+        if self.fails is not None:
+            raise self.fails
+        return {"workers": {"one": {"nthreads": 2}}}
+
+    def run(self, function: object, *arguments: object, on_error: str) -> None:
+        pass
+
+    def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+        if self.fails is not None:
+            raise self.fails
+        options.pop("key")
+        return super().submit(function, *arguments, **options)
+
+
+def test_a_cluster_takes_a_client_of_dask(store: Path) -> None:
+    client = Client()
+    with gdb.connect(store, read_only=True) as db:
+        on = Cluster(client, 2, least=0.0)
+        assert db.execute("MATCH (a)-->(b) RETURN count(*)", on=on).scalar() == 1601
+        assert client.tasks
+        assert cluster.cluster_of(client).workers == 2
+
+
+@pytest.mark.parametrize("status", ["closing", "closed"])
+def test_a_client_that_is_closed(store: Path, status: str) -> None:
+    client = Client()
+    on = Cluster(client, 2, least=0.0)
+    client.status, client.fails = status, RuntimeError("IOLoop is closed")
+    with gdb.connect(store, read_only=True) as db:
+        for where in (client, on):
+            with pytest.raises(ClusterError, match="The Dask client is closed"):
+                db.execute("MATCH (a)-->(b) RETURN count(*)", on=where)
+    with pytest.raises(ClusterError, match="The Dask client is closed"):
+        Cluster(client, 2)
+
+
+def test_a_client_that_is_asynchronous_or_without_a_scheduler(store: Path) -> None:
+    with gdb.connect(store, read_only=True) as db:
+        with pytest.raises(ClusterError, match="is asynchronous"):
+            db.execute("MATCH (a)-->(b) RETURN count(*)", on=Client(asynchronous=True))
+        client = Client()
+        client.fails = KeyError("workers")
+        with pytest.raises(ClusterError, match=r"scheduler .* cannot be reached: KeyError"):
+            db.execute("MATCH (a)-->(b) RETURN count(*)", on=client)
+
+
+@pytest.mark.parametrize("closed", [False, True])
+def test_an_executor_that_is_shut_down_meanwhile(store: Path, closed: bool) -> None:
+    """Dask, or a pool, cancels the tasks then."""
+
+    class Cancels(Client):
+        def submit(self, function: Any, /, *arguments: Any, **options: Any) -> Future[Any]:
+            self.status = "closed" if closed else "running"
+            future: Future[Any] = Future()
+            future.cancel()
+            future.set_running_or_notify_cancel()
+            return future
+
+    told = "The Dask client is closed" if closed else "has cancelled tasks of the query"
+    with gdb.connect(store, read_only=True) as db, pytest.raises(ClusterError, match=told):
+        db.execute("MATCH (a)-->(b) RETURN count(*)", on=Cluster(Cancels(), 2, least=0.0))
+
+
 def test_a_graph_in_memory_cannot_be_sent() -> None:
     with gdb.connect() as db:
         db.execute("CREATE (:A)-[:R]->(:A), (:A)-[:R]->(:A)")
@@ -365,8 +462,11 @@ def test_explain_says_who_works(store: Path) -> None:
         ({"workers": 2, "least": "x"}, "least= takes seconds"),
         ({"workers": 2, "least": float("nan")}, "least= takes seconds"),
         ({"workers": 2, "least": -1}, "least= takes seconds"),
+        ({"workers": 2, "store": 5}, "store= takes a folder or a URL as a text, not 5"),
+        ({"workers": 2, "executor": "x"}, "executor= takes an executor, not str"),
+        ({"workers": 2, "executor": None}, "executor= takes an executor, not NoneType"),
     ],
 )
 def test_what_is_no_cluster(given: dict[str, Any], says: str) -> None:
     with ThreadPoolExecutor(1) as pool, pytest.raises(ClusterError, match=says):
-        Cluster(pool, **given)
+        Cluster(**{"executor": pool, **given})

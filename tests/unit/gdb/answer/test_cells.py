@@ -194,6 +194,16 @@ def test_a_frame_of_pandas_has_the_cells(given_columns: list[list[object]]) -> N
     assert found == given_columns
 
 
+def test_integers_beside_floats_are_floats_in_every_frame() -> None:
+    mixed, wide, nulls = [1, 2.5], [2**53 + 1, 2.5], [1, 2.5, None]
+    result = result_of(mixed, wide)
+    assert [str(dtype) for dtype in result.df().dtypes] == ["float64", "object"]
+    assert [str(array.dtype) for array in result.numpy().values()] == ["float64", "object"]
+    assert result.pl().dtypes[0] == polars.Float64
+    found = result_of(nulls).df()["c0"]
+    assert (str(found.dtype), found.isna().tolist()) == ("float64", [False, False, True])
+
+
 def of_pandas(value: object) -> object:
     """None for what pandas has for null."""
     missing = value is pandas.NA or value is pandas.NaT

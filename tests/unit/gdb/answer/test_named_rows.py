@@ -8,6 +8,7 @@ import subprocess
 import sys
 from datetime import date
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -126,6 +127,12 @@ def test_a_scalar_of_another_type_is_refused(
 ) -> None:
     with pytest.raises(TypeError, match=f"column 'x' {said}"):
         db.execute(f"RETURN {value} AS x").scalar(kind)
+
+
+@pytest.mark.parametrize("kind", [list[int], "int"])
+def test_a_scalar_of_what_is_no_class_is_refused(db: gdb.Database, kind: Any) -> None:
+    with pytest.raises(gdb.TypeProblem, match="takes a type such as int or list, not"):
+        db.execute("RETURN [1] AS x").scalar(kind)
 
 
 def test_a_scalar_of_no_row_is_none_or_refused(db: gdb.Database) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path as Folder
 
 import pytest
@@ -68,6 +68,20 @@ def test_properties_of_every_kind_come_back() -> None:
         assert graph.nodes[0]["day"] == date(2020, 1, 1)
         other.load(graph)
         assert everything(other) == everything(db)
+
+
+def test_values_that_do_not_come_back() -> None:
+    """As `Result.networkx` says."""
+    with gdb.connect() as db, gdb.connect() as other:
+        db.execute("CREATE (:A {t: datetime('2020-01-01T10:00+01:00')})")
+        other.load(db.execute("MATCH (n) RETURN n").networkx())
+        assert other.execute("MATCH (n) RETURN n.t").scalar() == datetime(2020, 1, 1, 9)
+    for values in (["time('10:00')"], ["duration('P1M')"], ["1", "'s'"]):
+        with gdb.connect() as db, gdb.connect() as other:
+            for value in values:
+                db.execute(f"CREATE (:A {{t: {value}}})")
+            with pytest.raises(gdb.ImportFailed, match="attribute 't'"):
+                other.load(db.execute("MATCH (n) RETURN n").networkx())
 
 
 def test_attributes_are_properties_labels_and_type(people: Database) -> None:

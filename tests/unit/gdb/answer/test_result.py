@@ -142,6 +142,8 @@ def test_nodes_are_equal_by_id_and_id_space_alone() -> None:
             Node("a'b", ("A", "B"), {"x": 1.5, "y": "o'k", "z": True}),
             r"('a\'b':A:B {x: 1.5, y: 'o\'k', z: true})",
         ),
+        (Node(1, ("A b", "C`")), "(1:`A b`:`C```)"),
+        (Relationship(0, "K X", 0, 1, {"w": 1.5}), "(0)-[:`K X` {w: 1.5}]->(1)"),
         (Relationship(0, "T", 1, 2), "(1)-[:T]->(2)"),
         (Relationship(0, "T", 1, 2, {"w": 3}, False), "(1)-[:T {w: 3}]-(2)"),
     ],
@@ -155,6 +157,7 @@ def test_a_repr_tells_the_class_and_the_text() -> None:
     knows = Relationship(7, "KNOWS", 2, 1)
     assert repr(ada) == "<Node (1:Person {`it's`: 1})>"
     assert repr(knows) == "<Relationship 7 (2)-[:KNOWS]->(1)>"
+    assert str(Path((ada, bob), (Relationship(7, "K X", 2, 1),))).endswith("<-[:`K X`]-(2)")
     assert repr(Path((ada, bob), (knows,))) == "<Path (1:Person {`it's`: 1})<-[:KNOWS]-(2)>"
 
 

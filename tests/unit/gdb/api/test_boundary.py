@@ -146,6 +146,49 @@ def test_a_program_can_make_warnings_errors(db: Database) -> None:
             db.execute(SLIP)
 
 
+WRITES = "CREATE (:Order {n: %d}) WITH 1 AS x OPTIONAL MATCH (c:Customr) RETURN c"
+
+
+def test_a_warning_that_is_an_error_comes_before_the_commit() -> None:
+    with gdb.connect() as db, warnings.catch_warnings():
+        warnings.simplefilter("error", gdb.QueryWarning)
+        for number in range(3):  # the text of the same shape comes again
+            with pytest.raises(gdb.QueryWarning, match="Customr") as raised:
+                db.execute(WRITES % number)
+            assert not hasattr(raised.value, "__notes__")
+        assert db.execute("MATCH (n) RETURN count(*)").scalar() == 0
+        warnings.simplefilter("ignore", gdb.QueryWarning)
+        for number in range(3):
+            assert db.execute(WRITES % number).warnings
+        assert db.execute("MATCH (n) RETURN count(*)").scalar() == 3
+
+
+def test_a_stream_notes_in_a_warning_that_it_is_committed() -> None:
+    with gdb.connect() as db, warnings.catch_warnings():
+        warnings.simplefilter("error", gdb.QueryWarning)
+        with pytest.raises(gdb.QueryWarning) as raised:
+            db.stream(WRITES % 1)
+        assert "its changes are committed all the same" in raised.value.__notes__[0]
+        assert db.execute("MATCH (n) RETURN count(*)").scalar() == 1
+
+
+def test_a_writing_query_warns_once_and_at_the_callers_line() -> None:
+    with gdb.connect() as db, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        db.execute(WRITES % 1)
+        assert [one.filename for one in caught] == [__file__]
+
+
+def test_skipped_lines_that_are_an_error_store_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "e.txt"
+    file.write_text("1 2\nx\n3 4\n")
+    with gdb.connect() as db, warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(gdb.LinesSkipped, match="1 of 3 lines"):
+            db.load(file, format="snap", on_error="skip")
+        assert db.execute("MATCH (n) RETURN count(*)").scalar() == 0
+
+
 def test_a_query_without_slips_warns_of_nothing(db: Database) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")

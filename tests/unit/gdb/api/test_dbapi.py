@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import date, datetime
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,27 @@ def test_the_module_says_what_it_is() -> None:
     assert issubclass(dbapi.NotSupportedError, dbapi.DatabaseError)
     assert issubclass(dbapi.Warning, Exception)
     assert dbapi.Connection.ProgrammingError is dbapi.ProgrammingError
+
+
+def test_constructors_and_type_objects(db: Database) -> None:
+    ticks = datetime(2020, 1, 2, 3, 4, 5).timestamp()
+    values = {
+        "a": dbapi.Date(2020, 1, 2),
+        "b": dbapi.DateFromTicks(ticks),
+        "c": dbapi.Timestamp(2020, 1, 2, 3, 4, 5),
+        "d": dbapi.TimestampFromTicks(ticks),
+        "e": dbapi.Time(3, 4, 5),
+        "f": dbapi.TimeFromTicks(ticks),
+    }
+    query = "RETURN $a = $b, $c = $d, $e = $f, $a = date('2020-01-02')"
+    assert db.cursor().execute(query, values).fetchall() == [(True,) * 4]
+    assert dbapi.Binary(b"x") == b"x"
+    pairs = [(dbapi.STRING, str), (dbapi.NUMBER, float), (dbapi.DATETIME, datetime)]
+    assert all(one == kind for one, kind in pairs)
+    kinds = [dbapi.STRING, dbapi.BINARY, dbapi.NUMBER, dbapi.DATETIME, dbapi.ROWID]
+    assert all((one == two) is (one is two) for one in kinds for two in kinds)
+    type_code = (db.cursor().execute("RETURN 1").description or [])[0][1]
+    assert all(one != type_code for one in kinds)
 
 
 def test_a_cursor_gives_rows(db: Database) -> None:

@@ -56,6 +56,10 @@ ODD = np.array([0, 1], "m8[ns]")
             ["'y':", "microsecond", "row 0"],
         ),
         (
+            lambda tx: tx.add_nodes("P", [4], {"y": [np.timedelta64(1, "Y")]}),
+            ["'y': the value 1 years (row 0) is a duration without a fixed unit"],
+        ),
+        (
             lambda tx: tx.add_nodes("P", [4, 5], {"y": [1, "b"]}),
             ["'y':", "the value 'b' (row 1) is none of the integers before it"],
         ),

@@ -6,7 +6,10 @@ from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 
 import gdb
@@ -29,6 +32,70 @@ def test_lists_of_dicts() -> None:
         assert found == [{k: v for k, v in row.items() if v is not None} for row in PEOPLE]
         rows = db.execute("MATCH (a)-[r:KNOWS]->(b) RETURN a.id, r.since, b.id ORDER BY a.id")
         assert rows.fetchall() == [(1, 2000, 2), (2, None, 3)]
+
+
+def test_values_of_numpy_and_pandas() -> None:
+    frame = pd.DataFrame({"id": [1, 2], "at": pd.to_datetime(["2020-01-01", None])})
+    made = [
+        *frame.to_dict("records"),
+        {"id": np.int64(3), "ok": np.bool_(True), "v": (1, 2), "w": np.array([0.5], "f2")},
+    ]
+    with gdb.connect() as db:
+        db.load(nodes={"P": made})
+        rows = db.execute("MATCH (p:P) RETURN p.id, p.at, p.ok, p.v, p.w ORDER BY p.id")
+        assert rows.fetchall() == [
+            (1, datetime(2020, 1, 1), None, None, None),
+            (2, None, None, None, None),
+            (3, None, True, [1, 2], [0.5]),
+        ]
+
+
+EMPTY = pd.DataFrame({"id": [], "x": []})  # of floats
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"nodes": {"P": []}},
+        {"nodes": []},
+        {"nodes": {"P": []}, "columns": ["a:ID", "b"]},
+        {"edges": {"K": []}},
+        {"nodes": {"P": EMPTY}},
+        {"nodes": {"P": EMPTY}, "columns": ["a:ID", "b"]},
+        {"edges": {"K": pd.DataFrame({"source": [], "target": [], "x": []})}},
+        {"source": EMPTY},
+    ],
+)
+def test_nothing_to_load(tables: Any) -> None:
+    with gdb.connect() as db:
+        report = db.load(**tables)
+        assert (report.vertices, report.edges, report.rows) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("nodes", [[], EMPTY, EMPTY.astype({"id": "int64"})])
+def test_nodes_that_are_none_are_known(nodes: Any) -> None:
+    """Relationships name nodes that are missing then, as beside other tables of nodes."""
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match="there is no node with id 1"):
+            db.load(nodes={"P": nodes}, edges={"K": [{"source": 1, "target": 2}]})
+        db.load(nodes={"P": nodes}, edges={"K": KNOWS}, missing_ends="create")
+        db.load(edges={"R": [(KNOWS[:1], "", "")]})
+        assert db.execute("MATCH ()-[r]->() RETURN count(*)").scalar() == 3
+
+
+def test_floats_of_16_bits() -> None:
+    halves = pa.array([np.float16(1), None, np.float16(65504)], pa.float16())
+    lists = pa.array([[np.float16(0.5)], None, []], pa.list_(pa.float16()))
+    whole = pa.table({"id": [1, 2, 3], "x": halves, "y": lists, "z": ["a", None, "c"]})
+    part = pa.Table.from_batches([whole.to_batches()[0].slice(1)])
+    with gdb.connect() as db:
+        db.load(nodes={"P": whole})
+        rows = db.execute("MATCH (p:P) RETURN p.x, p.y, p.z ORDER BY p.id").fetchall()
+        assert rows == [(1.0, [0.5], "a"), (None, None, None), (65504.0, [], "c")]
+    with gdb.connect() as db:
+        db.load(nodes={"P": part})
+        rows = db.execute("MATCH (p:P) RETURN p.id, p.x, p.z ORDER BY p.id").fetchall()
+        assert rows == [(2, None, None), (3, 65504.0, "c")]
 
 
 @pytest.mark.parametrize("pack", [list, lambda rows: [rows], lambda rows: [(rows, "P", "P")]])
@@ -60,6 +127,12 @@ def test_lazy_frames() -> None:
     [
         ([{"id": 1, "v": 1}, {"id": 2, "v": "x"}], "row 2: 'v'"),
         ([{"id": 1, "v": {"a": 1}}], "row 1: 'v'"),
+        (
+            [{"id": 1, "v": pd.Timestamp(1)}],
+            "row 1: 'v' is 1970-01-01 00:00:00.000000001, which has",
+        ),
+        ([{"id": 1}, {"id": 2, "v": pd.Timedelta(1)}], "row 2: 'v' is .*parts of a microsecond"),
+        ([{"id": 1, "v": [np.timedelta64(1, "M")]}], "row 1: 'v' is 1 months, which is a duration"),
         ([{"id": 1, 7: 1}], "7 is a key"),
         ([{"id": 1}, {"id": 1}], "occurs twice"),
         ([{"id": 1}, {"v": 1}], "id"),
