@@ -64,9 +64,9 @@ def connect(
 
     Parameters
     ----------
-    path : the folder of the store; None for a graph in memory that is gone when it is closed. Or, with read_only, a
-        URL that fsspec reads, as "s3://bucket/social.gdb": its files are fetched when they are first needed, see
-        docs/guides/remote.md.
+    path : the folder of the store, a relative one of the working folder of now; None for a graph in memory that is gone
+        when it is closed. Or, with read_only, a URL that fsspec reads, as "s3://bucket/social.gdb": its files are
+        fetched when they are first needed, see docs/guides/remote.md.
     read_only : never write; any number of processes may read one store.
     create : make the folder where it does not exist (never with read_only).
     match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
@@ -129,7 +129,7 @@ class Database(Queries):
 
     @property
     def path(self) -> Path | None:
-        """The folder of the store; None in memory, and of a store at a URL."""
+        """The folder of the store, absolute; None in memory, and of a store at a URL."""
         return self._store.path
 
     @property
