@@ -15,7 +15,7 @@ from ..columns.arrow_arrays import ArrowStream
 from ..disk.duckdb_engine import Engine
 from .layout import Layout
 from .tables import TableInput
-from .typed import Schema, TypedTable, duration_of, refuse_extension, typed_layout
+from .typed import TOO_FAR, Schema, TypedTable, duration_of, refuse_extension, typed_layout
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -111,12 +111,19 @@ def _schema(frame: Frame, connection: DuckDBPyConnection) -> Schema:
         raise _unreadable(frame.name, error) from None
 
 
+def _is_too_far(error: Exception) -> bool:
+    import duckdb
+
+    return isinstance(error, duckdb.ConversionException)
+
+
 def _unreadable(name: str, error: Exception) -> ImportFailed:
     short = str(error).strip().split("\n")[0].rstrip(".: ")
     if "no validity bitmap" in short:  # of polars, whose columns without a value have no type
         cure = "A column without any value needs a type, as by cast(pl.String); or leave it out."
         return ImportFailed(f"cannot be read as an Arrow stream ({short})", cure, file=name)
-    return ImportFailed(f"cannot be read as an Arrow stream ({short})", _CURE, file=name)
+    cure = TOO_FAR if _is_too_far(error) else _CURE
+    return ImportFailed(f"cannot be read as an Arrow stream ({short})", cure, file=name)
 
 
 class FrameTable(TypedTable):

@@ -31,7 +31,15 @@ from ..disk.sandbox import literal
 from .compressed import allowance, refusal
 from .layout import Layout
 from .tables import no_room
-from .typed import Schema, TypedTable, duration_of, kinds_of, refuse_extension, typed_layout
+from .typed import (
+    TOO_FAR,
+    Schema,
+    TypedTable,
+    duration_of,
+    kinds_of,
+    refuse_extension,
+    typed_layout,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -203,10 +211,11 @@ def _arrow_durations(schema: bytes, path: Path) -> dict[tuple[int, str], str]:
 
 
 def _unreadable(path: Path, error: Exception) -> ImportFailed:
+    import duckdb
+
     short = str(error).split("\n")[0].strip().rstrip(".")
-    return ImportFailed(
-        f"cannot be read as Parquet ({short})", "Write the file again.", file=str(path)
-    )
+    cure = TOO_FAR if isinstance(error, duckdb.ConversionException) else "Write the file again."
+    return ImportFailed(f"cannot be read as Parquet ({short})", cure, file=str(path))
 
 
 class ParquetTable(TypedTable):

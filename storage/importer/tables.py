@@ -250,7 +250,9 @@ class Table(Closing):
         most = self.rejects.most + 1
         found = self._rows(select(["record", self.text(i)], "t", where=[condition], limit=most))
         if found:
-            shown = [(int(r), f"{what} {v!r}" if v is not None else what) for r, v in found]
+            shown = [
+                (int(r), f"{what} {v!r}" if v is not None else what.rstrip(":")) for r, v in found
+            ]
             self._reject_records(shown, cure, i)
             self._rows(deleted("t", condition))
 
