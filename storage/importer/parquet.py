@@ -30,7 +30,6 @@ from ..disk.import_root import reopened
 from ..disk.sandbox import literal
 from .compressed import allowance, refusal
 from .layout import Layout
-from .tables import no_room
 from .typed import (
     TOO_FAR,
     Schema,
@@ -40,6 +39,7 @@ from .typed import (
     refuse_extension,
     typed_layout,
 )
+from .unreadable import no_room
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

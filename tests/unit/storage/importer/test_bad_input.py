@@ -118,7 +118,7 @@ CSV_NODES = [
     (b"id,n\n1,a\n,b\n", 3, ",b", "the id is empty"),
     (b"id,n\n1,a\n2,b\n1,c\n", 4, "1,c", "node id 1 occurs twice"),
     (b"id,n\nx,a\ny,b\nx,c\n", 4, "x,c", "node id 'x' occurs twice"),
-    (b'id,n\n1,a\n2,"b\n3,c\n', 3, '2,"b\n3,c', "unterminated quote"),
+    (b'id,n\n1,a\n2,"b\n3,c\n', 3, '2,"b', "a quoted text that begins here"),
     (b"id,n\n1,a\n2,\xff\n", 3, "2,�", "is not UTF-8"),
     (b"id,n\n1,\xed\xa0\x80\n", 2, "1,���", "is not UTF-8"),
 ]
