@@ -12,6 +12,7 @@ from gdb.base.threads import for_callers
 from gdb.errors import ImportFailed
 
 from ..columns.arrow_arrays import ArrowStream
+from ..columns.pandas_index import LEFT_OUT, column_names
 from ..disk.duckdb_engine import Engine
 from .layout import Layout
 from .tables import TableInput
@@ -69,7 +70,10 @@ class Frame:
             raise _unreadable(name, error) from error
         if self._schema.format != "+s":
             raise ImportFailed("is no table", _CURE, file=name)
-        for field in self._schema.children:
+        self.names = column_names(self._schema)
+        for field, header in zip(self._schema.children, self.names, strict=True):
+            if header == LEFT_OUT:
+                continue
             # DuckDB would cut them without a word
             if duration_of(field).startswith("DURATION ns"):
                 raise ImportFailed(
@@ -78,7 +82,6 @@ class Frame:
                     file=name,
                 )
             refuse_extension(field, name)
-        self.names = [str(field.name) for field in self._schema.children]
 
     def __arrow_c_schema__(self) -> object:
         return self._schema.__arrow_c_schema__()

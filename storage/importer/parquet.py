@@ -25,6 +25,7 @@ from gdb.base.sql import (
 from gdb.errors import ImportFailed
 
 from ..columns.model import Kind
+from ..columns.pandas_index import MADE_UP, headers
 from ..disk.duckdb_engine import Engine, run, tell_progress
 from ..disk.import_root import reopened
 from ..disk.sandbox import literal
@@ -44,6 +45,7 @@ from .unreadable import no_room
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_OF_PANDAS = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'pandas'"
 _METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW:schema'"
 _NODES = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
 # Runs and dictionaries make few bytes of many equal values, which all the same take room when they are read; and each
@@ -166,6 +168,10 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
         raise _unreadable(path, error) from None
     # DuckDB's own names differ where two are alike but for their case
     names, types = _columns(nodes), [str(type) for _, type in described]
+    if any(name.startswith(MADE_UP) for name in names):
+        with reopened(path) as place:
+            said = connection.execute(_OF_PANDAS, [literal(place)]).fetchone()
+        names = headers(names, said[0]) if said else names
     if {"BIGINT", "BIGINT[]"} & set(types):
         with reopened(path) as place:
             found = connection.execute(_METADATA, [literal(place)]).fetchone()

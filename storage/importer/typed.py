@@ -33,6 +33,7 @@ from gdb.records import dataclass, replace
 from ..columns import temporal
 from ..columns.arrow_arrays import PERIODS, PERIODS_CURE, extension_of, is_numeric
 from ..columns.model import ITEM_OF, LIST_OF, TEXT_KINDS, Kind
+from ..columns.pandas_index import LEFT_OUT
 from ..disk.duckdb_engine import SQL_TYPES
 from .header import Field, as_text, parse_header
 from .layout import Layout
@@ -199,13 +200,11 @@ def typed_layout(schema: Schema, columns: Sequence[str] | None, file: str) -> La
     ImportFailed : it holds what cannot be stored.
     """
     wrong = partial(ImportFailed, file=file)
-    _refuse_nested(schema, wrong)
     names, types = schema
     if columns is not None:
-        if len(columns) != len(names):
-            raise wrong(f"has {len(names)} columns, {len(columns)} are named", "Name every column.")
-        names = list(columns)
+        names = _named(names, columns, wrong)
     fields, warnings = parse_header(names, wrong)
+    _refuse_nested(schema, fields, wrong)
     typed: list[Field] = []
     for name, type, field in zip(names, types, fields, strict=True):
         held = _declared_type(type, field)
@@ -221,13 +220,30 @@ def typed_layout(schema: Schema, columns: Sequence[str] | None, file: str) -> La
     return Layout("", 0, typed, warnings, True)
 
 
+def _named(
+    names: list[str], columns: Sequence[str], wrong: Callable[[str, str], ImportFailed]
+) -> list[str]:
+    """Header fields instead of the names of a table; those that are left out need none."""
+    if len(columns) == len(names):
+        return list(columns)
+    kept = [name for name in names if name != LEFT_OUT]
+    if len(columns) != len(kept):
+        raise wrong(f"has {len(kept)} columns, {len(columns)} are named", "Name every column.")
+    following = iter(columns)
+    return [name if name == LEFT_OUT else next(following) for name in names]
+
+
 def kinds_of(schema: Schema) -> list[tuple[Kind, str]]:
     """The kinds of columns; of one that is stored as text, as no property can be of its type, also the type."""
     return [((_type(type) or _TEXT).kind, "" if _type(type) else type) for type in schema[1]]
 
 
-def _refuse_nested(schema: Schema, wrong: Callable[[str, str], ImportFailed]) -> None:
-    for name, type in zip(*schema, strict=True):
+def _refuse_nested(
+    schema: Schema, fields: Sequence[Field], wrong: Callable[[str, str], ImportFailed]
+) -> None:
+    for name, type, field in zip(*schema, fields, strict=False):  # a caller compares their numbers
+        if field.role == "IGNORE":
+            continue
         nested = type.endswith("]") and _type(type) is None
         if nested or type.startswith(_NO_PROPERTY):
             raise wrong(
@@ -289,8 +305,9 @@ class TypedTable(Table, ABC):
         if any(field.kind != "string" for field in fields):  # else they are to be texts
             wrong = partial(ImportFailed, file=str(self.path))
             columns = zip(fields, *schema, strict=False)  # their number is checked below
-            typed = [(name, type) for field, name, type in columns if field.kind != "string"]
-            _refuse_nested(([name for name, _ in typed], [type for _, type in typed]), wrong)
+            typed = [column for column in columns if column[0].kind != "string"]
+            names_and_types = [name for _, name, _ in typed], [type for *_, type in typed]
+            _refuse_nested(names_and_types, [field for field, *_ in typed], wrong)
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
         self.types = [
