@@ -82,7 +82,7 @@ _CURES = {
 }
 
 
-_ANY = "Texts of the type any are those that an export of gdb writes."
+_ANY = "Texts of the type any are those that an export of gdb writes: declare the type of these values, or none."
 _WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # not about one column
 
 
