@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
-from gdb.errors import Cancelled, ChangeRefused, TypeProblem
+from gdb.base.uncopied import Uncopied
+from gdb.errors import Cancelled, ChangeRefused
 from gdb.imports import imported
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back
@@ -109,23 +110,21 @@ def connect(
     return Database(store, options.Settings(mode, root, own, budgets))
 
 
-class Database(Queries):
+class Database(Uncopied, Queries):
     """A store that is open: made by `connect`, closed by `close` or at the end of a `with` block.
 
     Several threads may use one Database at once. A query reads the graph as it was when the query began.
     """
+
+    _instead = (
+        "Open the store by its path where it is used, as in gdb.connect(path, read_only=True)."
+    )
 
     def __init__(self, store: Store, settings: options.Settings) -> None:
         self._store = store
         self._compactor: Compactor | None = None  # made by the first commit
         self._load_failed = False
         super().__init__(settings, Work())
-
-    def __reduce__(self) -> NoReturn:
-        raise TypeProblem(
-            "a Database cannot be copied or pickled.",
-            "Open the store by its path where it is used, as in gdb.connect(path, read_only=True).",
-        )
 
     @property
     def path(self) -> Path | None:
