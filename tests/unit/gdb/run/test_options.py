@@ -284,7 +284,7 @@ def test_what_is_open_here_is_not_copied(name: str, made: Callable[[gdb.Database
         one = made(db)
         for copying in (pickle.dumps, copy.copy, copy.deepcopy):
             with pytest.raises(TypeProblem, match=f"a {name} cannot be copied or pickled") as told:
-                copying(one)  # type: ignore[operator]
+                copying(one)
             assert told.value.cure
 
 
