@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from gdb.answer.rows import LineAnswer, rows_of, tuples_of
 from gdb.answer.summary import Summary
 from gdb.base import garbage
-from gdb.base.uncopied import Uncopied
+from gdb.base.closing import Uncopied
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.relational.relational_tail import Output, TailResult
 from gdb.imports import imported

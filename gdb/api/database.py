@@ -15,7 +15,7 @@ from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
-from gdb.base.uncopied import Uncopied
+from gdb.base.closing import Uncopied
 from gdb.errors import Cancelled, ChangeRefused
 from gdb.imports import imported
 from gdb.run import options

@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gdb import errors
-from gdb.base.closing import Closing
-from gdb.base.uncopied import Uncopied
+from gdb.base.closing import Closing, Uncopied
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gdb.api.queries import Queries
-from gdb.base.uncopied import Uncopied
+from gdb.base.closing import Uncopied
 from gdb.errors import ClosedError
 from gdb.run.statements import Statements
 

@@ -14,7 +14,7 @@ from gdb.api.boundary import boundary, warn
 from gdb.api.change_columns import given_nodes, given_relationships, name_of, space_of
 from gdb.api.running_work import faults
 from gdb.base import forks
-from gdb.base.uncopied import Uncopied
+from gdb.base.closing import Uncopied
 from gdb.errors import Cancelled, ClosedError, TypeProblem
 from gdb.run.interrupt import run_interruptibly
 from gdb.run.late_interrupt import Outcome

@@ -21,9 +21,8 @@ from gdb.answer.result import Result, batch_size
 from gdb.answer.rows import Answer, ColumnAnswer, RowAnswer, rows_of
 from gdb.answer.summary import Summary
 from gdb.base import forks, threads, waiting
-from gdb.base.closing import Closing
+from gdb.base.closing import Closing, Uncopied
 from gdb.base.threads import for_callers
-from gdb.base.uncopied import Uncopied
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
 from gdb.executor.relational import relational_tail

@@ -159,8 +159,8 @@ _REALS = re.compile(
 
 
 def _all_fit(text: bytes, how: Lines) -> bool:
-    """Whether every line that holds words holds as many as it must, each of which NumPy reads as one number, or not at
-    all; integers where only these are allowed."""
+    """Whether every line that holds words holds as many as it must, and NumPy takes no two words for one number and no
+    word for two; integers where only these are allowed."""
     lines = text.split(b"\n")
     if not set(map(len, map(bytes.split, lines))) <= {0, how.width}:
         return False

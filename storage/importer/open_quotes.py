@@ -144,7 +144,7 @@ def _scan_part(
 ) -> int:
     """Follow the fields of text[:size]; the place in the file of a quote as `Quotes.place`, -1 for none.
 
-    delimiter : its bytes as one number, of which `mask` is the largest. state : i64[5], as the module says.
+    delimiter : its bytes as one number; `mask` is the largest of as many. state : i64[5], as the module says.
     """
     at, window, base = load_i64(state, _STATE), load_i64(state, _WINDOW), load_i64(state, _READ)
     opened, lines = load_i64(state, _OPEN), load_i64(state, _LINES)

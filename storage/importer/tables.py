@@ -230,7 +230,7 @@ class Table(Closing):
 
     @contextmanager
     def _beside(self, work: Callable[[Callable[[], bool]], T]) -> Iterator[Callable[[], T]]:
-        """Work in another thread, which the function that it gets asks whether to stop; gives what waits for it."""
+        """Work in another thread; gives what waits for it. The work gets a function that says whether to stop."""
         stop = threading.Event()
         with waiting.Pool(1, thread_name_prefix="gdb-ends") as pool:
             later = pool.submit(work, stop.is_set)

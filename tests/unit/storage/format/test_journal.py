@@ -16,7 +16,6 @@ import numpy as np
 import pytest
 
 from gdb.errors import ClosedError, CorruptStore, StoreError
-from gdb.storage.checking.check import check_folder
 from gdb.storage.columns.python_columns import column_of
 from gdb.storage.copies.backup import backup
 from gdb.storage.disk.checksum import DIGEST_BYTES
@@ -495,24 +494,3 @@ def test_a_change_that_is_large_is_no_record(folder: Path, monkeypatch: pytest.M
         commit(store, changes)
     assert (folder / "MANIFEST").stat().st_ino != before
     assert read(folder) == (6, content(store.snapshot()))
-
-
-def test_a_check_compares_the_zeros_behind_the_last_record(
-    folder: Path, written: dict[int, tuple[int, object]]
-) -> None:
-    path = folder / "MANIFEST"
-    raw, end = path.read_bytes(), max(ended for ended, _ in written.values())
-    assert not raw[end:].strip(b"\0")
-    assert len(raw) >= end + SECTOR
-    for at in (end, end + 5, end + 100, end + SECTOR - DIGEST_BYTES - 1):
-        changed = bytearray(raw)
-        changed[at] = 0x40
-        path.write_bytes(changed)
-        faults = check_folder(folder, Steps("check")).faults
-        assert [fault.invariant for fault in faults] == ["journal end"], at
-    number = struct.unpack_from("<I", raw, end - SECTOR)[0] + 1
-    for left in (b"", struct.pack("<I", number)[:1], struct.pack("<I", number) + b"a record"):
-        torn = bytearray(raw)
-        torn[end : end + len(left)] = left
-        path.write_bytes(torn)
-        assert not check_folder(folder, Steps("check")).faults, left
