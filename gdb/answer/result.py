@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from gdb.answer.rows import LineAnswer, rows_of, tuples_of
 from gdb.answer.summary import Summary
 from gdb.base import garbage
+from gdb.base.closing import Uncopied
 from gdb.errors import GdbError, NotOneRow, TypeProblem, WrongType
 from gdb.executor.relational.relational_tail import Output, TailResult
 from gdb.imports import imported
@@ -34,7 +35,7 @@ SHOWN = 10
 """Rows that are shown of a result."""
 
 
-class Result:
+class Result(Uncopied):
     """The answer of one query: its rows, which are tuples with names (`Row`), or as a whole as Arrow.
 
     Shown, by `print` or in a notebook, it is a table of its first rows; a plan (EXPLAIN, PROFILE) is shown whole.
@@ -43,6 +44,9 @@ class Result:
     the one before stopped. A Result stays readable after its database is closed. One Result is not for
     several threads at once.
     """
+
+    # some hold columns of the store in place, which no other process has
+    _instead = "Give its rows, result.fetchall(), or all as Arrow, result.arrow()."
 
     def __init__(
         self,

@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work, run_copy
 from gdb.base import usage
-from gdb.errors import Cancelled, ChangeRefused, TypeProblem
+from gdb.base.closing import Uncopied
+from gdb.errors import Cancelled, ChangeRefused
 from gdb.imports import imported
 from gdb.run import options
 from gdb.run.interrupt import Cancel, held_back
@@ -64,9 +65,9 @@ def connect(
 
     Parameters
     ----------
-    path : the folder of the store; None for a graph in memory that is gone when it is closed. Or, with read_only, a
-        URL that fsspec reads, as "s3://bucket/social.gdb": its files are fetched when they are first needed, see
-        docs/guides/remote.md.
+    path : the folder of the store, a relative one of the working folder of now; None for a graph in memory that is gone
+        when it is closed. Or, with read_only, a URL that fsspec reads, as "s3://bucket/social.gdb": its files are
+        fetched when they are first needed, see docs/guides/remote.md.
     read_only : never write; any number of processes may read one store.
     create : make the folder where it does not exist (never with read_only).
     match : the mode of a MATCH that names none: "DIFFERENT EDGES" (openCypher's), "DIFFERENT NODES", "REPEATABLE
@@ -109,11 +110,15 @@ def connect(
     return Database(store, options.Settings(mode, root, own, budgets))
 
 
-class Database(Queries):
+class Database(Uncopied, Queries):
     """A store that is open: made by `connect`, closed by `close` or at the end of a `with` block.
 
     Several threads may use one Database at once. A query reads the graph as it was when the query began.
     """
+
+    _instead = (
+        "Open the store by its path where it is used, as in gdb.connect(path, read_only=True)."
+    )
 
     def __init__(self, store: Store, settings: options.Settings) -> None:
         self._store = store
@@ -121,15 +126,9 @@ class Database(Queries):
         self._load_failed = False
         super().__init__(settings, Work())
 
-    def __reduce__(self) -> NoReturn:
-        raise TypeProblem(
-            "a Database cannot be copied or pickled.",
-            "Open the store by its path where it is used, as in gdb.connect(path, read_only=True).",
-        )
-
     @property
     def path(self) -> Path | None:
-        """The folder of the store; None in memory, and of a store at a URL."""
+        """The folder of the store, absolute; None in memory, and of a store at a URL."""
         return self._store.path
 
     @property

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from gdb import errors
-from gdb.base.closing import Closing
+from gdb.base.closing import Closing, Uncopied
 
 if TYPE_CHECKING:
     from gdb.answer.result import Result
@@ -25,11 +25,13 @@ class Executor(Protocol):
         ...
 
 
-class Cursor(Closing):
+class Cursor(Uncopied, Closing):
     """Runs statements, and gives the rows of the last one; made by `Database.cursor` and `Connection.cursor`.
 
     arraysize : the number of rows that `fetchmany` gives by default.
     """
+
+    _instead = "Make one where it is used, with db.cursor()."
 
     def __init__(self, executor: Executor) -> None:
         self._executor: Executor | None = executor

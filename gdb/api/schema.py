@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
+from gdb.errors import TypeProblem
 from gdb.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -69,7 +70,8 @@ class Schema:
 
         Raises
         ------
-        ClosedError : the database is closed. ArgumentProblem : the file is neither .svg nor .html.
+        ClosedError : the database is closed. ArgumentProblem : the file is neither .svg nor .html. TypeProblem : the
+            schema was pickled.
         """
         from gdb.answer.drawing.drawing import Drawing
 
@@ -77,6 +79,16 @@ class Schema:
         if path is not None:
             drawing.save(path)
         return drawing
+
+    def __copy__(self) -> Schema:
+        return self
+
+    def __deepcopy__(self, _: object) -> Schema:
+        return self
+
+    def __reduce__(self) -> tuple[type[Schema], tuple[object, ...]]:
+        """For pickle: without the graph, so that what comes back cannot be drawn."""
+        return Schema, (self.nodes, self.relationships, _no_graph)
 
     def __repr__(self) -> str:
         return f"Schema(nodes={self.nodes!r}, relationships={self.relationships!r})"
@@ -110,6 +122,10 @@ class Schema:
         ]
         both = ("nodes", nodes), ("relationships", relationships)
         return "\n\n".join(_table(what, kinds) for what, kinds in both if kinds)
+
+
+def _no_graph() -> NoReturn:
+    raise TypeProblem("a schema that was pickled has no graph to draw.", "Draw db.schema() itself.")
 
 
 def joins_of(snapshot: Snapshot) -> list[Join]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gdb.api.queries import Queries
+from gdb.base.closing import Uncopied
 from gdb.errors import ClosedError
 from gdb.run.statements import Statements
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
 
 
-class HeldSnapshot(Queries):
+class HeldSnapshot(Uncopied, Queries):
     """One version of the graph, whatever is committed, compacted or imported meanwhile, here or in another process.
     Made by `Database.snapshot`.
 
@@ -29,6 +30,10 @@ class HeldSnapshot(Queries):
     of it that runs goes on, and results stay readable. It ends with its Database: closing that cancels its queries, as
     `Database.interrupt` does.
     """
+
+    _instead = (
+        "Open the store by its path where it is used, as in gdb.connect(path, read_only=True)."
+    )
 
     def __init__(
         self,

@@ -14,6 +14,7 @@ from gdb.api.boundary import boundary, warn
 from gdb.api.change_columns import given_nodes, given_relationships, name_of, space_of
 from gdb.api.running_work import faults
 from gdb.base import forks
+from gdb.base.closing import Uncopied
 from gdb.errors import Cancelled, ClosedError, TypeProblem
 from gdb.run.interrupt import run_interruptibly
 from gdb.run.late_interrupt import Outcome
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from gdb.storage.write.transaction import Changes
 
 
-class Transaction:
+class Transaction(Uncopied):
     """Changes of a graph that are committed together; made by `Database.transaction`, used in a `with` block.
 
     The block's end commits, durably; an exception that leaves the block, or `rollback`, drops everything. Ctrl-C waits
@@ -46,6 +47,8 @@ class Transaction:
     >>> db.execute("MATCH (a)-[:KNOWS]->(b) RETURN b.born").scalar()
     1912
     """
+
+    _instead = "Begin one where it is used, with db.transaction()."
 
     def __init__(
         self,

@@ -1,11 +1,13 @@
-"""The closing of objects, at the end of a `with` block and by their destructors."""
+"""Objects that are open: their closing, at the end of a `with` block and by destructors, and that none is copied."""
 
 from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Self, TypeVar
+from typing import ClassVar, NoReturn, Self, TypeVar
+
+from gdb.errors import TypeProblem
 
 T = TypeVar("T")
 
@@ -22,6 +24,16 @@ class Closing(ABC):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+class Uncopied:
+    """What is open in this process alone: `copy` and `pickle` of it raise TypeProblem, with the cure `_instead`."""
+
+    __slots__ = ()
+    _instead: ClassVar[str]
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeProblem(f"a {type(self).__name__} cannot be copied or pickled.", self._instead)
 
 
 def destructor(close: Callable[[T], None]) -> Callable[[T], None]:

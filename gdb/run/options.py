@@ -339,7 +339,8 @@ def _is_path(text: str) -> bool:
 
 
 def folder(path: str | os.PathLike[str]) -> Path:
-    """The folder that a user names. Raises TypeProblem, NotAStore."""
+    """The folder that a user names, absolute: a store stays the one that was opened where the process changes its
+    working folder. Links and ".." in it are left to the operating system. Raises TypeProblem, NotAStore."""
     if not isinstance(path, (str, os.PathLike)):
         raise TypeProblem(f"the path of a store is a text, not {path.__class__.__name__}.")
     text = os.fspath(path)
@@ -349,4 +350,10 @@ def folder(path: str | os.PathLike[str]) -> Path:
         raise NotAStore(
             f"{text!r} is not the name of a folder.", "Give a path, or None for a graph in memory."
         )
-    return Path(text)
+    try:
+        return Path(text).absolute()
+    except FileNotFoundError:  # of os.getcwd
+        raise NotAStore(
+            f"{text!r} is a relative path, and the working folder of the process is gone.",
+            "Give an absolute path, or change to a folder that is there.",
+        ) from None

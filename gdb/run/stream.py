@@ -21,7 +21,7 @@ from gdb.answer.result import Result, batch_size
 from gdb.answer.rows import Answer, ColumnAnswer, RowAnswer, rows_of
 from gdb.answer.summary import Summary
 from gdb.base import forks, threads, waiting
-from gdb.base.closing import Closing
+from gdb.base.closing import Closing, Uncopied
 from gdb.base.threads import for_callers
 from gdb.errors import Cancelled, ClosedError, InternalError, QueryError
 from gdb.executor import run as executor
@@ -170,7 +170,7 @@ class Pipe:
                 del error
 
 
-class Stream(Closing):
+class Stream(Uncopied, Closing):
     """The answer of `Database.stream`, read once, from one thread at a time: as tuples by iterating, or as Arrow by
     `batches`. A `with` block ends the query when it is left; so does `close`, and so does forgetting the stream.
 
@@ -180,6 +180,8 @@ class Stream(Closing):
     Iterating raises what `Database.execute` raises, when it comes to it: rows before an error are good. Ctrl-C while
     waiting for rows ends the query and raises Cancelled. A query that writes is committed before its first row.
     """
+
+    _instead = "Give the rows that are read of it."
 
     def __init__(
         self, pipe: Pipe, work: Callable[[Pipe], Summary], outcome: Outcome, at_once: bool = False

@@ -63,7 +63,7 @@ _MANIFEST = Scope(
     (rules.MANIFEST_SEAL, rules.MANIFEST_TEXT, *manifest_checks.MANIFEST),
     cross_checks.MANIFEST,
 )
-_JOURNAL: Scope[Manifest] = Scope("journals", (rules.JOURNAL,))
+_JOURNAL = Scope("journals", (rules.JOURNAL,), cross_checks.JOURNAL)
 _FILES = Scope("files", (rules.CHECKSUMS, rules.SECTION_TABLES), cross_checks.FILES)
 _COLUMNS: Scope[Column] = Scope(
     "columns",
@@ -291,7 +291,10 @@ class _Check:
         if not disk.written.journal:
             return disk.written
         newest = self._read(_JOURNAL, MANIFEST, (), partial(_followed, self._files, disk))
-        return newest or disk.written
+        if newest is None:
+            return disk.written
+        self._compare(_JOURNAL, MANIFEST, newest)
+        return newest.manifest
 
     def whole(self, manifest: Manifest) -> None:
         """Everything that a manifest names."""
@@ -378,7 +381,7 @@ class _Check:
             self._compare(_SPACES, file, found)
 
 
-def _followed(files: Files, disk: cross_checks.OnDisk) -> Manifest:
+def _followed(files: Files, disk: cross_checks.OnDisk) -> cross_checks.Followed:
     """What the store consists of after the records behind a manifest."""
     for pause in PATIENCE:
         try:
@@ -389,12 +392,12 @@ def _followed(files: Files, disk: cross_checks.OnDisk) -> Manifest:
     return _newest(files, disk)
 
 
-def _newest(files: Files, disk: cross_checks.OnDisk) -> Manifest:
+def _newest(files: Files, disk: cross_checks.OnDisk) -> cross_checks.Followed:
     if not disk.written.journal:
-        return disk.written
+        return cross_checks.Followed(disk.written)
     journal = Journal(files, disk.written, disk.raw[: length_in(disk.raw)])
     journal.follow(bytearray(disk.raw))
-    return journal.manifest
+    return cross_checks.Followed(journal.manifest, journal.ends_in_zeros(disk.raw))
 
 
 def _column(segments: Segments, file: int, record: ColumnRecord, count: int, where: str) -> Column:

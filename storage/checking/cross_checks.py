@@ -46,6 +46,28 @@ class OnDisk:
     written: Manifest
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Followed:
+    """manifest : what the store consists of after the records of a journal. clear : whether there are zeros, or what a
+    torn record left, behind these."""
+
+    manifest: Manifest
+    clear: bool = True
+
+
+def _journal_end(followed: Followed) -> None:
+    expect(followed.clear, "holds other bytes than zeros behind its last record")
+
+
+JOURNAL = (
+    Compared(
+        "journal end",
+        "Behind the last record are zeros, or what is there of one that was torn.",
+        _journal_end,
+    ),
+)
+
+
 def _oldest_format(disk: OnDisk) -> None:
     declared, wanted = format_in(disk.raw), format_of(disk.written)
     expect(

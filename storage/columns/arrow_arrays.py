@@ -20,6 +20,7 @@ from gdb.records import replace
 from . import temporal
 from .model import I64, Bools, Column, Values, offsets_of_lengths, places
 from .numpy_arrays import LOST, Array, Unfit, column_of_kind, lists, refuse, scaled, single
+from .pandas_index import column_names
 from .slices import Slice
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ _STRIPE = 1 << 18  # texts that are gathered at a time: bounds the memory beside
 class Arrow:
     """What hands out arrays of Arrow, opened; its arrays can be taken once.
 
-    is_table : whether it has columns, which `names` names.
+    is_table : whether it has columns, whose headers are `names`.
 
     Raises
     ------
@@ -80,7 +81,7 @@ class Arrow:
                 array = na.c_array(source)
                 self._chunks, self._schema = [array], array.schema
         self.is_table = self._schema.format == "+s"
-        self.names = [str(field.name) for field in self._schema.children] if self.is_table else []
+        self.names = column_names(self._schema) if self.is_table else []
 
     def column(self) -> Column:
         """The values of what is no table.

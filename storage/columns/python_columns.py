@@ -108,11 +108,11 @@ def _number(value: PropertyValue) -> int | float | str:
         case list():
             raise ValueError("a list")
         case datetime():
-            return temporal.instant_of(value)
+            return temporal.stored_instant(value)
         case date():
             return temporal.day_of(value)
         case timedelta():
-            return temporal.length_of(value)
+            return temporal.stored_length(value)
         case int() | float() | str():
             return value
     raise ValueError(f"{value} is of the kind any")

@@ -81,6 +81,32 @@ def instant_of(value: datetime) -> int:
     return (value - epoch) // _MICROSECOND
 
 
+def stored_instant(value: datetime) -> int:
+    """The same for a column, whose datetimes are of the years 1 to 9999: one with a zone may leave them in UTC.
+
+    Raises
+    ------
+    ValueError : it does.
+    """
+    instant = instant_of(value)
+    if not FIRST_INSTANT <= instant <= LAST_INSTANT:
+        raise ValueError("in UTC it is not of the years 1 to 9999")
+    return instant
+
+
+def stored_length(value: timedelta) -> int:
+    """Microseconds of a duration for a column, in which -2**63 is none.
+
+    Raises
+    ------
+    ValueError : it is beyond `LONGEST`.
+    """
+    length = length_of(value)
+    if abs(length) > LONGEST:
+        raise ValueError("it is not between -2**63 + 1 and 2**63 - 1 microseconds")
+    return length
+
+
 def length_of(value: timedelta) -> int:
     """Microseconds of a duration; may exceed 64 bits."""
     return value // _MICROSECOND

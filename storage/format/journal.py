@@ -163,6 +163,21 @@ class Journal:
             self.accept(self._read(raw))
         return self._number > before
 
+    def ends_in_zeros(self, content: bytes) -> bool:
+        """Whether nothing is behind `end` but zeros and sectors of the next record, which was torn. Opening a store
+        does not compare this: it looks for the checksums of sectors alone. content : of the whole file.
+
+        Of a sector that a power cut left in part the first bytes are there, so its number.
+        """
+        number = _NUMBER.pack(self._number + 1)
+        for at in range(self.end, len(content), SECTOR):
+            sector = content[at : at + SECTOR]
+            body = sector.rstrip(b"\0")
+            torn = body.startswith(number) or number.startswith(body)
+            if not torn and not _arrived(sector):
+                return False
+        return True
+
     @property
     def manifest(self) -> Manifest:
         """What the store consists of after the last record, as one manifest.

@@ -72,7 +72,10 @@ def open_state(state: State) -> Snapshot:
     more = More(1, len(state.written))
     if manifest.journal:
         journal = journals.Journal(files, manifest, state.written[: length_in(state.written)])
-        journal.follow(bytearray(state.written))
+        try:
+            journal.follow(bytearray(state.written))
+        except journals.Unsealed as error:  # the class that programs know
+            raise CorruptStore(error.message, error.cure) from None
         if journal.end != len(state.written):
             raise CorruptStore(
                 f"The state of {files.where} that was sent is not whole.", "Run the query again."

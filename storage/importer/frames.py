@@ -12,10 +12,11 @@ from gdb.base.threads import for_callers
 from gdb.errors import ImportFailed
 
 from ..columns.arrow_arrays import ArrowStream, without_halves
+from ..columns.pandas_index import LEFT_OUT, column_names
 from ..disk.duckdb_engine import Engine
 from .layout import Layout
 from .tables import TableInput
-from .typed import Schema, TypedTable, duration_of, refuse_extension, typed_layout
+from .typed import TOO_FAR, Schema, TypedTable, duration_of, refuse_extension, typed_layout
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -69,7 +70,10 @@ class Frame:
             raise _unreadable(name, error) from error
         if self._schema.format != "+s":
             raise ImportFailed("is no table", _CURE, file=name)
-        for field in self._schema.children:
+        self.names = column_names(self._schema)
+        for field, header in zip(self._schema.children, self.names, strict=True):
+            if header == LEFT_OUT:
+                continue
             # DuckDB would cut them without a word
             if duration_of(field).startswith("DURATION ns"):
                 raise ImportFailed(
@@ -78,7 +82,6 @@ class Frame:
                     file=name,
                 )
             refuse_extension(field, name)
-        self.names = [str(field.name) for field in self._schema.children]
 
     def take_as_text(self, columns: Sequence[int]) -> None:
         """Have some columns of a table without rows hold texts, whatever types they have."""
@@ -124,12 +127,19 @@ def _schema(frame: Frame, connection: DuckDBPyConnection) -> Schema:
         raise _unreadable(frame.name, error) from None
 
 
+def _is_too_far(error: Exception) -> bool:
+    import duckdb
+
+    return isinstance(error, duckdb.ConversionException)
+
+
 def _unreadable(name: str, error: Exception) -> ImportFailed:
     short = str(error).strip().split("\n")[0].rstrip(".: ")
     if "no validity bitmap" in short:  # of polars, whose columns without a value have no type
         cure = "A column without any value needs a type, as by cast(pl.String); or leave it out."
         return ImportFailed(f"cannot be read as an Arrow stream ({short})", cure, file=name)
-    return ImportFailed(f"cannot be read as an Arrow stream ({short})", _CURE, file=name)
+    cure = TOO_FAR if _is_too_far(error) else _CURE
+    return ImportFailed(f"cannot be read as an Arrow stream ({short})", cure, file=name)
 
 
 class FrameTable(TypedTable):

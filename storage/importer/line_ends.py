@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from gdb.base import forks
 
 from ..disk.import_root import open_bytes
-from .compressed import compression_of
 from .detect import open_input
 
 _CHUNK = 1 << 22
@@ -39,23 +38,12 @@ def has_longer_line(path: Path, most: int) -> bool:
     return False
 
 
-def has_endless_line(path: Path, most: int, stopped: Callable[[], bool] = lambda: False) -> bool:
-    """Whether what is behind the last line end of a file, decompressed if it is, has more than `most` bytes; False once
-    it is to be `stopped`.
-
-    Cost: unpacks a compressed file; reads so many bytes of another. Raises ImportFailed as `compressed.unpack`.
-    """
-    behind = 0
+def has_endless_line(path: Path, most: int) -> bool:
+    """Whether what is behind the last line end of a file that is not compressed has more than `most` bytes."""
     with open_bytes(path) as file:
-        if compression_of(file.read(4)) == "none":
-            file.seek(max(path.stat().st_size - most - 1, 0))
-            end = file.read()
-            return len(end) > most and b"\n" not in end and b"\r" not in end
-    with open_input(path) as stream:
-        while not stopped() and (data := stream.read(_CHUNK)):
-            at = max(data.rfind(b"\n"), data.rfind(b"\r"))
-            behind = behind + len(data) if at < 0 else len(data) - at - 1
-    return behind > most
+        file.seek(max(path.stat().st_size - most - 1, 0))
+        end = file.read()
+        return len(end) > most and b"\n" not in end and b"\r" not in end
 
 
 @contextmanager

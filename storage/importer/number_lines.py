@@ -149,18 +149,24 @@ def _numbers(text: bytes, how: Lines) -> Numbers | None:
     return None if extreme else values
 
 
-# NumPy would take 1.5 for an id where it reads floats
-_IDS_BEFORE = re.compile(rb"(?m)^[ \t]*[+-]?[0-9]+[ \t]+[+-]?[0-9]+[ \t]+[^ \t\r\n]+[ \t\r]*$")
+# NumPy does not end a number at a blank alone: it takes "- 3" for one, and "3-4" and "1.5.5" for two
+_ODD_SIGN = re.compile(rb"[+-](?![0-9])|[^ \t\r\n\v\f][+-]")
+# and it would take 1.5 for an id where it reads floats
+_REALS = re.compile(
+    rb"(?m)^[ \t]*[+-]?[0-9]+[ \t]+[+-]?[0-9]+[ \t]+"
+    rb"[+-]?(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|(?i:inf|nan))[ \t\r]*$"
+)
 
 
 def _all_fit(text: bytes, how: Lines) -> bool:
-    """Whether every line that holds words holds as many as it must, and integers where only these are allowed."""
+    """Whether every line that holds words holds as many as it must, and NumPy takes no two words for one number and no
+    word for two; integers where only these are allowed."""
     lines = text.split(b"\n")
     if not set(map(len, map(bytes.split, lines))) <= {0, how.width}:
         return False
     if not how.reals:
-        return True
-    return len(_IDS_BEFORE.findall(text)) == sum(map(bool, map(bytes.strip, lines)))
+        return _ODD_SIGN.search(text) is None
+    return len(_REALS.findall(text)) == sum(map(bool, map(bytes.strip, lines)))
 
 
 def _parse_slowly(

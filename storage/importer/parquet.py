@@ -25,17 +25,27 @@ from gdb.base.sql import (
 from gdb.errors import ImportFailed
 
 from ..columns.model import Kind
+from ..columns.pandas_index import MADE_UP, headers
 from ..disk.duckdb_engine import Engine, run, tell_progress
 from ..disk.import_root import reopened
 from ..disk.sandbox import literal
 from .compressed import allowance, refusal
 from .layout import Layout
-from .tables import no_room
-from .typed import Schema, TypedTable, duration_of, kinds_of, refuse_extension, typed_layout
+from .typed import (
+    TOO_FAR,
+    Schema,
+    TypedTable,
+    duration_of,
+    kinds_of,
+    refuse_extension,
+    typed_layout,
+)
+from .unreadable import no_room
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+_OF_PANDAS = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'pandas'"
 _METADATA = "SELECT value FROM parquet_kv_metadata(?) WHERE decode(key) = 'ARROW:schema'"
 _NODES = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
 # Runs and dictionaries make few bytes of many equal values, which all the same take room when they are read; and each
@@ -158,6 +168,10 @@ def _schema(path: Path, connection: DuckDBPyConnection) -> Schema:
         raise _unreadable(path, error) from None
     # DuckDB's own names differ where two are alike but for their case
     names, types = _columns(nodes), [str(type) for _, type in described]
+    if any(name.startswith(MADE_UP) for name in names):
+        with reopened(path) as place:
+            said = connection.execute(_OF_PANDAS, [literal(place)]).fetchone()
+        names = headers(names, said[0]) if said else names
     if {"BIGINT", "BIGINT[]"} & set(types):
         with reopened(path) as place:
             found = connection.execute(_METADATA, [literal(place)]).fetchone()
@@ -203,10 +217,11 @@ def _arrow_durations(schema: bytes, path: Path) -> dict[tuple[int, str], str]:
 
 
 def _unreadable(path: Path, error: Exception) -> ImportFailed:
+    import duckdb
+
     short = str(error).split("\n")[0].strip().rstrip(".")
-    return ImportFailed(
-        f"cannot be read as Parquet ({short})", "Write the file again.", file=str(path)
-    )
+    cure = TOO_FAR if isinstance(error, duckdb.ConversionException) else "Write the file again."
+    return ImportFailed(f"cannot be read as Parquet ({short})", cure, file=str(path))
 
 
 class ParquetTable(TypedTable):

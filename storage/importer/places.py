@@ -86,20 +86,20 @@ class Places:
             for line, first in lines:
                 number += 1
                 how = (self.delimiter, *self.quotes)
-                text, is_open = first, _left_open(first, False, *how)
+                text, is_open = first, left_open(first, False, *how)
                 while is_open:
                     _, more = next(lines, (0, ""))
                     if not more:
                         break
                     text = text + more if len(text) < _WIDEST else text
-                    is_open = _left_open(more, True, *how)
+                    is_open = left_open(more, True, *how)
                 if number <= self.skipped:  # a header's names may hold line ends, too
                     continue
                 shown = text.strip("\r\n").removeprefix("\ufeff" if line == 1 else "")
                 yield number, RecordPlace(line, shown), not shown
 
 
-def _left_open(line: str, is_open: bool, delimiter: str, quote: str, escape: str) -> bool:
+def left_open(line: str, is_open: bool, delimiter: str, quote: str, escape: str) -> bool:
     """Whether a quoted field goes on after this line; `is_open` if it began before it.
 
     A quote counts only at the beginning of a field (5" pipe is a plain value), as for the reader.

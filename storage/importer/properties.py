@@ -77,9 +77,17 @@ class _Known:
     rounded: _Value | None = None
     mixed: bool = False
 
+    @property
+    def takes_all(self) -> bool:
+        """Whether values of all kinds go with it: the graph holds it as of any. (Of files that are read together none
+        has this say, or their order would matter.)"""
+        return self.files.get("any") == ""
+
     def clashes(self, kind: Kind, *, rounds: bool) -> bool:
         """Whether more values do not go with those that are known. rounds : an integer of them is no float without
         loss."""
+        if self.takes_all:
+            return False
         both = joined(self.kind, kind)
         loses = both in WIDER.values() and len({*self.files, kind}) > 1
         return both is None or (loses and (rounds or self.rounded is not None))
@@ -206,11 +214,15 @@ def _clash(
     property = f"{key!r} of {_name(owner)}"
     if joined(known.kind, column.kind) is None:
         value = _Value.of(column, _first_unlike(column, known.kind), source)
+        cure = f"Declare one type in the headers, for example {key}:{known.kind}, or give the property another name."
+        if known.kind == "any":
+            cure = (
+                "Load this in a call of its own, after that one, or give the property another name."
+            )
         return value.wrong(
             f"property {property} is {known.kind} {_where(known.files.get(known.kind))}, "
             f"and {column.kind} here: {value.shown}",
-            f"Declare one type in the headers, for example {key}:{known.kind}, "
-            "or give the property another name.",
+            cure,
         )
     if rounded is None and known.rounded is not None and not known.rounded.file:
         value = _Value.of(column, _first(column), source)

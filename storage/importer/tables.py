@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self, TypeVar
@@ -33,7 +33,6 @@ from gdb.base.sql import (
     way,
     written,
 )
-from gdb.errors import ImportFailed
 from gdb.records import dataclass, replace
 
 from ..columns import temporal
@@ -52,13 +51,15 @@ from ..disk.duckdb_engine import Engine, run, tell_progress
 from ..disk.import_root import open_bytes, reopened
 from ..disk.sandbox import literal
 from . import statements
-from .compressed import MOST_UNPACKED, allowance, compression_of, damaged
+from .compressed import MOST_UNPACKED, allowance, compression_of
 from .layout import Layout
 from .line_ends import has_endless_line, has_longer_line, unify_line_ends
 from .meter import Share
+from .open_quotes import UNCLOSED, OpenQuote, Quotes, look_through, open_quote, unclosed
 from .places import Places
 from .report import Fault, FileReport, Rejects
 from .text_columns import texts_of
+from .unreadable import no_room, unreadable
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -81,7 +82,7 @@ _CURES = {
 }
 
 
-_ANY = "Texts of the type any are those that an export of gdb writes."
+_ANY = "Texts of the type any are those that an export of gdb writes: declare the type of these values, or none."
 _WHOLE = ("MISSING COLUMNS", "TOO MANY COLUMNS", "LINE SIZE OVER MAXIMUM")  # not about one column
 
 
@@ -113,6 +114,7 @@ class Table(Closing):
         self._measured: list[tuple[int, int]] | None = None
         self._share = Share(given.tick, len(self.layout.fields))
         self._made: DuckDBPyConnection | None = None
+        self._open_quote: OpenQuote | None = None  # where one was looked for
 
     def __enter__(self) -> Self:
         try:
@@ -194,14 +196,14 @@ class Table(Closing):
                 return
         except duckdb.Error as error:
             if "invalid state" not in str(error) or self.layout.written is not None:
-                raise _readable(self.path, error) from None
+                raise unreadable(self.path, self.layout, error) from None
         # the reader wants one kind of line end in a file, and says nothing of a long last line without one
         assert self._engine.scratch is not None
         with unify_line_ends(self.path, self._engine.scratch.path) as copy:
             try:
                 self._read_file(copy)
             except duckdb.Error as second:
-                raise _readable(self.path, second) from None
+                raise unreadable(self.path, self.layout, second) from None
 
     def _read_file(self, path: Path) -> bool:
         """Whether all lines were looked at."""
@@ -214,16 +216,26 @@ class Table(Closing):
         statement = statements.reading(self.layout, compression, most, parallel=parallel)
         if compression == "none" and has_endless_line(path, longest):
             return False
-        if compression != "gzip":  # lines of Zstandard all end
+        if parallel:
             self._read_lines(path, statement)
             return True
-        stop = threading.Event()
+        # of a quote that one thread finds open at the end, DuckDB says nothing
+        quotes = Quotes(self.layout)
         # to unpack it a second time takes another thread no longer than this one reads it
+        with self._beside(partial(look_through, path, longest, quotes)) as endless:
+            self._read_lines(path, statement)
+            found = endless()
+            self._open_quote = quotes.first(path)
+            return not found
+
+    @contextmanager
+    def _beside(self, work: Callable[[Callable[[], bool]], T]) -> Iterator[Callable[[], T]]:
+        """Work in another thread; gives what waits for it. The work gets a function that says whether to stop."""
+        stop = threading.Event()
         with waiting.Pool(1, thread_name_prefix="gdb-ends") as pool:
-            endless = pool.submit(has_endless_line, path, longest, stop.is_set)
+            later = pool.submit(work, stop.is_set)
             try:
-                self._read_lines(path, statement)
-                return not waiting.result(endless, partial(self._share.tick, _READ))
+                yield lambda: waiting.result(later, partial(self._share.tick, _READ))
             finally:
                 stop.set()
 
@@ -233,6 +245,12 @@ class Table(Closing):
 
     def _collect_rejects(self) -> None:
         found = self._rows(statements.select_rejects())
+        if found and self._open_quote is None:
+            with self._beside(partial(open_quote, self.path, self.layout)) as opened:
+                self._open_quote = opened()
+        if self._open_quote is not None and not self._open_quote.last:
+            # what the reader gave of the lines behind it depends on its buffers
+            raise unclosed(self.path, self._open_quote)
         self.places.refused = {int(line) for line, *_ in found}
         shown = found[: self.rejects.shown]
         places = self.places.of_numbers({int(line) for line, *_ in shown})
@@ -242,6 +260,10 @@ class Table(Closing):
             at = None if kind in _WHOLE else int(column)
             fault = Fault(reason, _CURES.get(str(kind), ""), at)
             self.rejects.add(self.report, line, text, fault)
+        lines = {place.line for place in places.values()}
+        if self._open_quote is not None and self._open_quote.line not in lines:
+            fault = Fault(UNCLOSED, _CURES["UNQUOTED VALUE"])
+            self.rejects.add(self.report, self._open_quote.line, self._open_quote.text, fault)
 
     # ---- rejecting rows ----------------------------------------------------------------------------
 
@@ -250,7 +272,9 @@ class Table(Closing):
         most = self.rejects.most + 1
         found = self._rows(select(["record", self.text(i)], "t", where=[condition], limit=most))
         if found:
-            shown = [(int(r), f"{what} {v!r}" if v is not None else what) for r, v in found]
+            shown = [
+                (int(r), f"{what} {v!r}" if v is not None else what.rstrip(":")) for r, v in found
+            ]
             self._reject_records(shown, cure, i)
             self._rows(deleted("t", condition))
 
@@ -457,29 +481,3 @@ class Table(Closing):
         """The record number of every row, i64[count]."""
         found = self._arrays(select(["record"], self._source))
         return np.asarray(found["record"], np.int64)
-
-
-def no_room(path: Path) -> ImportFailed:
-    """The error for a file that DuckDB cannot read within its memory."""
-    return ImportFailed(
-        "its rows have no room in the part of the memory that is DuckDB's",
-        "Raise memory=; a quarter of it is for that.",
-        file=str(path),
-    )
-
-
-def _readable(path: Path, error: Exception) -> ImportFailed:
-    """A DuckDB message without its advice about its own options."""
-    import duckdb
-
-    message = str(error)
-    if isinstance(error, duckdb.IOException):
-        return damaged(path, "it ends early, or is damaged")
-    short = re.split(r"\n|Possible (fixes|solutions)", message)[0].strip().rstrip(".")
-    line = re.search(r"[Ll]ine:? (\d+)", message)
-    return ImportFailed(
-        f"cannot be read as CSV ({short})",
-        "Check delimiter=, header= and the file's encoding (UTF-8).",
-        file=str(path),
-        line=int(line[1]) if line else None,
-    )

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gdb.base.sql import (
     aliased,
+    between,
     binary,
     call,
     cast,
+    chosen,
     created,
     exp,
     is_null,
@@ -31,6 +33,7 @@ from gdb.records import dataclass, replace
 from ..columns import temporal
 from ..columns.arrow_arrays import PERIODS, PERIODS_CURE, extension_of, is_numeric
 from ..columns.model import ITEM_OF, LIST_OF, TEXT_KINDS, Kind
+from ..columns.pandas_index import LEFT_OUT
 from ..disk.duckdb_engine import SQL_TYPES
 from .header import Field, as_text, parse_header
 from .layout import Layout
@@ -53,12 +56,13 @@ class _Type:
     """How a column of a DuckDB type is read.
 
     kind : of its values. read : SQL of the value of a column. lost : where that would be another value; None for
-        nowhere.
+        nowhere. shown : SQL of what DuckDB can write as a text.
     """
 
     kind: Kind
     read: Read = part_of
     lost: Read | None = None
+    shown: Read = part_of
 
 
 def _instants(read: Read, cut: Read | None = None) -> _Type:
@@ -73,6 +77,20 @@ def _instants(read: Read, cut: Read | None = None) -> _Type:
         return joined(exp.And, [is_there(value), wrong])
 
     return _Type("datetime", read, lost)
+
+
+_FIRST, _LAST = "290309-12-22 (BC) 00:00:00", "294247-01-10 04:00:54"  # in 64 bits of microseconds
+
+
+def _coarse_instants(type: str) -> _Type:
+    """Instants of a type that goes further than microseconds do. They are compared first: a cast beyond them, also
+    TRY_CAST and one to a text, is an internal error of DuckDB."""
+
+    def read(value: Part) -> exp.Expr:
+        bounds = [cast(value_of(bound), type) for bound in (_FIRST, _LAST)]
+        return chosen((between(value, *bounds), cast(value, "TIMESTAMP")))
+
+    return replace(_instants(read), shown=read)
 
 
 def _by_nanoseconds(value: Part) -> exp.Expr:
@@ -103,9 +121,18 @@ def _durations(per_second: int) -> _Type:
     return _Type("duration", lambda value: cast(length(value), "BIGINT"), lost)
 
 
-def _has_months(value: Part) -> exp.Expr:
+def _length(value: Part) -> exp.Expr:
+    """Microseconds of an INTERVAL; NULL where it has more than 64 bits of them."""
+    return call("try", call("epoch_us", value))
+
+
+def _is_no_length(value: Part) -> exp.Expr:
+    """Where an INTERVAL has months, or is beyond the durations of a column."""
     parts = [call("datepart", value_of(part), value) for part in ("month", "year")]
-    return joined(exp.Or, [unequal(part, value_of(0)) for part in parts])
+    bounds = value_of(-temporal.LONGEST), value_of(temporal.LONGEST)
+    inside = call("coalesce", between(_length(value), *bounds), value_of(False))
+    wrong = joined(exp.Or, [*(unequal(part, value_of(0)) for part in parts), negated(inside)])
+    return joined(exp.And, [is_there(value), wrong])
 
 
 _MICROSECONDS = "DURATION us"
@@ -121,18 +148,23 @@ _TYPES: dict[str, _Type] = {
     "ANY": _Type("any"),
     "DATE": _Type("date", lost=lambda value: negated(temporal.is_day(value))),
     "TIMESTAMP": _instants(part_of),
-    "TIMESTAMP_S": _instants(lambda value: cast(value, "TIMESTAMP")),
-    "TIMESTAMP_MS": _instants(lambda value: cast(value, "TIMESTAMP")),
+    "TIMESTAMP_S": _coarse_instants("TIMESTAMP_S"),
+    "TIMESTAMP_MS": _coarse_instants("TIMESTAMP_MS"),
     "TIMESTAMP_NS": _instants(_by_nanoseconds, _has_nanoseconds),
     "TIMESTAMP WITH TIME ZONE": _instants(_by_microseconds),
     "TIMESTAMPTZ_NS": _instants(_by_nanoseconds, _has_nanoseconds),
-    "INTERVAL": _Type("duration", lambda value: call("epoch_us", value), _has_months),
+    "INTERVAL": _Type("duration", _length, _is_no_length),
     "DURATION s": _durations(1),
     "DURATION ms": _durations(1000),
     _MICROSECONDS: _durations(1_000_000),
     "DURATION ns": _durations(1_000_000_000),
 }
 _TEXT = _Type("string")
+TOO_FAR = (
+    "Years are 1 to 9999, and a duration is 64 bits of microseconds: leave out rows with others, or cast their column"
+    " to texts."
+)
+"""The cure where DuckDB's reader cannot make microseconds of a value, and so names no row."""
 
 
 def _type(name: str) -> _Type | None:
@@ -142,7 +174,7 @@ def _type(name: str) -> _Type | None:
     item = _TYPES.get(name.removesuffix("[]"))
     if item is None:
         return None
-    read, item_lost = item.read, item.lost
+    read, item_lost, shown = item.read, item.lost, item.shown
 
     def lost(value: Part) -> exp.Expr:
         tests = [is_null("x"), *([] if item_lost is None else [item_lost("x")])]
@@ -153,6 +185,7 @@ def _type(name: str) -> _Type | None:
         LIST_OF[item.kind],
         lambda value: call("list_transform", value, over_items("x", read("x"))),
         lost,
+        lambda value: call("list_transform", value, over_items("x", shown("x"))),
     )
 
 
@@ -167,13 +200,11 @@ def typed_layout(schema: Schema, columns: Sequence[str] | None, file: str) -> La
     ImportFailed : it holds what cannot be stored.
     """
     wrong = partial(ImportFailed, file=file)
-    _refuse_nested(schema, wrong)
     names, types = schema
     if columns is not None:
-        if len(columns) != len(names):
-            raise wrong(f"has {len(names)} columns, {len(columns)} are named", "Name every column.")
-        names = list(columns)
+        names = _named(names, columns, wrong)
     fields, warnings = parse_header(names, wrong)
+    _refuse_nested(schema, fields, wrong)
     typed: list[Field] = []
     for name, type, field in zip(names, types, fields, strict=True):
         held = _declared_type(type, field)
@@ -189,13 +220,30 @@ def typed_layout(schema: Schema, columns: Sequence[str] | None, file: str) -> La
     return Layout("", 0, typed, warnings, True)
 
 
+def _named(
+    names: list[str], columns: Sequence[str], wrong: Callable[[str, str], ImportFailed]
+) -> list[str]:
+    """Header fields instead of the names of a table; those that are left out need none."""
+    if len(columns) == len(names):
+        return list(columns)
+    kept = [name for name in names if name != LEFT_OUT]
+    if len(columns) != len(kept):
+        raise wrong(f"has {len(kept)} columns, {len(columns)} are named", "Name every column.")
+    following = iter(columns)
+    return [name if name == LEFT_OUT else next(following) for name in names]
+
+
 def kinds_of(schema: Schema) -> list[tuple[Kind, str]]:
     """The kinds of columns; of one that is stored as text, as no property can be of its type, also the type."""
     return [((_type(type) or _TEXT).kind, "" if _type(type) else type) for type in schema[1]]
 
 
-def _refuse_nested(schema: Schema, wrong: Callable[[str, str], ImportFailed]) -> None:
-    for name, type in zip(*schema, strict=True):
+def _refuse_nested(
+    schema: Schema, fields: Sequence[Field], wrong: Callable[[str, str], ImportFailed]
+) -> None:
+    for name, type, field in zip(*schema, fields, strict=False):  # a caller compares their numbers
+        if field.role == "IGNORE":
+            continue
         nested = type.endswith("]") and _type(type) is None
         if nested or type.startswith(_NO_PROPERTY):
             raise wrong(
@@ -257,8 +305,9 @@ class TypedTable(Table, ABC):
         if any(field.kind != "string" for field in fields):  # else they are to be texts
             wrong = partial(ImportFailed, file=str(self.path))
             columns = zip(fields, *schema, strict=False)  # their number is checked below
-            typed = [(name, type) for field, name, type in columns if field.kind != "string"]
-            _refuse_nested(([name for name, _ in typed], [type for _, type in typed]), wrong)
+            typed = [column for column in columns if column[0].kind != "string"]
+            names_and_types = [name for _, name, _ in typed], [type for *_, type in typed]
+            _refuse_nested(names_and_types, [field for field, *_ in typed], wrong)
         if len(types) != len(fields):
             raise self._wrong(f"has {len(types)} columns instead of {len(fields)}")
         self.types = [
@@ -314,7 +363,7 @@ class TypedTable(Table, ABC):
         """Column i cast to VARCHAR, in SQL; a list of labels as `a;b`."""
         if self.layout.fields[i].role == "LABEL" and self.types[i].kind == "string[]":
             return call("array_to_string", f"c{i}", value_of(";"))
-        return cast(f"c{i}", "VARCHAR")
+        return cast(self.types[i].shown(f"c{i}"), "VARCHAR")
 
     def missing(self, i: int) -> exp.Expr:
         """Whether a row has no value in column i, in SQL: only of a text the empty one is none."""

@@ -30,8 +30,8 @@ class Spool(Pieces):
     """A run of the edges of one type, its keys being `source row << 32 | target row`.
 
     What is added may have other columns than what is there, or integers where that has floats (all exact as floats, see
-    `gdb.storage.columns.kinds`): a column is null where it was not given. A column that holds no value at all takes any
-    kind.
+    `gdb.storage.columns.kinds`), or values of any kind where that has those of any: a column is null where it was not
+    given. A column that holds no value at all takes any kind.
 
     loops : how many edges end where they begin. highest : the highest row, -1 where there is no edge.
     """
@@ -114,10 +114,13 @@ def missing(name: str) -> ImportFailed:
 
 
 def _as(kind: Kind, column: Column | None, count: int) -> Column:
-    """A column of `count` values of a kind; one of another kind is empty, or integers that become floats."""
+    """A column of `count` values of a kind; one of another kind is empty, or integers that become floats, or goes into
+    a property of any."""
     if column is None or (column.kind != kind and is_empty(column)):
         return Column.nulls(kind, count)
-    return column if column.kind == kind else column.as_floats()
+    if column.kind == kind:
+        return column
+    return column.as_any() if kind == "any" else column.as_floats()
 
 
 def shares_of(types: Sequence[Spool], vertices: int) -> tuple[ShareSets, I64]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gdb.base import forks, waiting
-from gdb.errors import ClosedError, NotAStore, ReadOnlyError, StoreError
+from gdb.errors import ClosedError, CorruptStore, NotAStore, ReadOnlyError, StoreError
 from gdb.imports import deferred
 
 from ..disk import file_names
@@ -129,7 +129,10 @@ class Store:
                     self.files.forget(MANIFEST)
                     self._file = None  # what was read of it is nothing to compare with
                     time.sleep(pause)
-            return self._newest()
+            try:
+                return self._newest()
+            except journals.Unsealed as error:  # the class that programs know
+                raise CorruptStore(error.message, error.cure) from None
 
     def is_newest(self, snapshot: Snapshot) -> bool:
         """Whether `snapshot` would give this one; False also where it has to look closer, or the store is closed. It

@@ -170,6 +170,7 @@ def _of_manifests() -> tuple[Broken, ...]:
         Broken("versions", BASE, more(("version",), -1)),
         Broken("group order", BASE, _swapped_groups),
         Broken("journal", JOURNAL, unsealed(lambda f: (f / "MANIFEST", damages.ends_of_records(f)[0] + 9))),
+        Broken("journal end", JOURNAL, unsealed(lambda f: (f / "MANIFEST", damages.ends_of_records(f)[-1] + 9))),
     )  # fmt: skip
 
 

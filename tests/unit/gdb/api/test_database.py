@@ -174,6 +174,42 @@ def test_a_store_is_there_again(store: Path) -> None:
         db.check()
 
 
+def test_a_store_stays_the_one_that_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    for folder in (first, second):
+        with gdb.connect(folder / "s") as db:
+            db.execute("CREATE ({name: $name})", {"name": folder.name})
+    monkeypatch.chdir(first)
+    with gdb.connect("s") as db, gdb.connect("s", read_only=True) as reader:
+        monkeypatch.chdir(second)
+        assert db.path == reader.path == first / "s"
+        assert str(first / "s") in repr(db)
+        for one in (db, reader):
+            assert one.execute("MATCH (n) RETURN n.name").fetchall() == [("first",)]
+        db.execute("CREATE ({name: 'another'})")
+        db.compact()
+        with db.snapshot() as held:
+            assert held.execute("MATCH (n) RETURN count(*)").scalar() == 2
+        assert reader.execute("MATCH (n) RETURN count(*)").scalar() == 2
+        db.backup("copy")  # a new path is of the folder of now
+    with gdb.connect(second / "copy") as copy, gdb.connect(second / "s") as other:
+        assert copy.execute("MATCH (n) RETURN count(*)").scalar() == 2
+        assert other.execute("MATCH (n) RETURN n.name").fetchall() == [("second",)]
+
+
+def test_a_relative_path_below_a_folder_that_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    with pytest.raises(errors.NotAStore, match=r"Give an absolute path"):
+        gdb.connect("s")
+
+
 def test_loading_adds_to_what_is_there(store: Path, files: Path) -> None:
     (files / "more.csv").write_text(":ID(Person),name,:LABEL\n9,Eve,Person\n", encoding="utf-8")
     with gdb.connect(store) as db:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,12 @@ def db() -> gdb.Database:
 BIG = np.array([1, 2**63 + 5], np.uint64)
 PERIODS = pd.Series(pd.period_range("2000", periods=1))
 ODD = np.array([0, 1], "m8[ns]")
+OUTSIDE = {  # of the years or the durations of a column
+    "late": datetime(9999, 12, 31, 23, 59, 59, tzinfo=timezone(timedelta(hours=-5))),
+    "early": datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=5))),
+    "least": timedelta(microseconds=-(2**63)),
+    "longer": timedelta(microseconds=2**63),
+}
 
 
 @pytest.mark.parametrize(
@@ -246,3 +253,28 @@ def test_what_cannot_be_read_is_told(db: gdb.Database) -> None:
 class Device:
     def __array__(self, dtype: object = None, copy: object = None) -> Any:
         raise TypeError("it lies on the device")
+
+
+@pytest.mark.parametrize("value", OUTSIDE.values(), ids=OUTSIDE)
+@pytest.mark.parametrize(
+    "shape",
+    [
+        lambda value: [value],
+        lambda value: [[value, value]],
+        lambda value: np.array([value], object),
+    ],
+    ids=["alone", "in a list", "in an array"],
+)
+def test_times_that_are_outside_only_as_they_are_stored(
+    db: gdb.Database, shape: Callable[[Any], Any], value: Any
+) -> None:
+    before = content(db)
+    for change in (
+        lambda tx: tx.add_nodes("P", [4], {"y": shape(value)}),
+        lambda tx: tx.set_nodes([1], {"y": shape(value)}),
+        lambda tx: tx.add_relationships("K", [1], [2], {"y": shape(value)}),
+    ):
+        with pytest.raises(ChangeRefused, match=r"'y'.*\(row 0\)"), db.transaction() as tx:
+            change(tx)
+    assert content(db) == before
+    db.check()

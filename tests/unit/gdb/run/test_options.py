@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 
@@ -265,8 +266,36 @@ def test_what_is_no_option_of_an_import(given: dict[str, Any], says: str) -> Non
         db.load(edges={"K": [{"source": 1, "target": 2}]}, **given)
 
 
-def test_a_database_is_not_copied() -> None:
+@pytest.mark.parametrize(
+    ("name", "made"),
+    [
+        ("Database", lambda db: db),
+        ("HeldSnapshot", lambda db: db.snapshot()),
+        ("Transaction", lambda db: db.transaction()),
+        ("Result", lambda db: db.execute("RETURN 1")),
+        ("Result", lambda db: db.execute("MATCH (n) RETURN n, n.x")),
+        ("Stream", lambda db: db.stream("MATCH (n) RETURN n.x")),
+        ("Cursor", lambda db: db.cursor()),
+    ],
+)
+def test_what_is_open_here_is_not_copied(name: str, made: Callable[[gdb.Database], object]) -> None:
     with gdb.connect() as db:
+        db.execute("CREATE ({x: 1})")
+        one = made(db)
         for copying in (pickle.dumps, copy.copy, copy.deepcopy):
-            with pytest.raises(TypeProblem, match="cannot be copied or pickled"):
-                copying(db)
+            with pytest.raises(TypeProblem, match=f"a {name} cannot be copied or pickled") as told:
+                copying(one)
+            assert told.value.cure
+
+
+def test_a_schema_is_a_value() -> None:
+    with gdb.connect() as db:
+        db.execute("CREATE (:A {x: 1})-[:K]->(:B)")
+        schema = db.schema()
+        again = pickle.loads(pickle.dumps(schema))
+        assert again == schema
+        assert str(again) == str(schema)
+        for same in (copy.copy(schema), copy.deepcopy(schema)):
+            assert "svg" in str(same.draw().svg)
+        with pytest.raises(TypeProblem, match=r"Draw db\.schema"):
+            again.draw()

@@ -183,6 +183,45 @@ def test_more_is_loaded_beside_groups_of_several_types(folder: Path, tmp_path: P
         assert read(db) == sorted([*EQUAL, "None", "1"])
 
 
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_imports_go_into_a_property_of_any_in_the_graph(tmp_path: Path, on_disk: bool) -> None:
+    file = tmp_path / "a.csv"
+    file.write_text("id,x:date\n14,2000-01-01\n15,\n")
+    with gdb.connect(tmp_path / "s" if on_disk else None) as db:
+        db.execute("CREATE (a:A {x: 1})-[:K {x: 1}]->(b:A {x: 'a'})-[:K {x: 'b'}]->(a)")
+        if on_disk:
+            db.compact()
+        for rows in ([{"id": 11, "x": 5}], [{"id": 12, "x": "5"}], [{"id": 13, "x": [2.5]}], file):
+            db.load(nodes={"A": rows})
+        db.load(nodes={"A": [{"id": 13, "x": True}]}, on_duplicate="update")
+        for value in (7, 7.5, [1, 2], None):
+            db.load(edges={"K:A:A": [{":START_ID": 11, ":END_ID": 12, "x": value}]})
+        db.check()
+        day = python.date(2000, 1, 1)
+        assert read(db) == sorted(map(repr, [1, "a", 5, "5", True, day, None]))
+        relationships = read(db, "MATCH ()-[r:K]->() RETURN r.x")
+        assert relationships == sorted(map(repr, [1, "b", 7, 7.5, [1, 2], None]))
+        db.export(tmp_path / "copy")
+        with gdb.connect() as copy:
+            copy.load(tmp_path / "copy")
+            assert read(copy) == read(db)
+
+
+def test_files_that_are_read_together_still_need_one_type(folder: Path, tmp_path: Path) -> None:
+    with gdb.connect(folder) as db:
+        db.export(tmp_path / "export")
+    coded, plain = tmp_path / "coded.csv", tmp_path / "plain.csv"
+    coded.write_text("id,x:any\n1,i5\n")
+    plain.write_text("id,x:int\n2,5\n")
+    with gdb.connect() as db:
+        for files in ([coded, plain], [plain, coded]):
+            with pytest.raises(ImportFailed, match="any"):
+                db.load(nodes={"A": [str(each) for each in files]})
+        db.load(nodes={"A": str(coded)})
+        db.load(nodes={"A": str(plain)})
+        assert read(db) == ["5", "5"]
+
+
 def test_arrow_has_texts(folder: Path) -> None:
     with gdb.connect(folder) as db:
         table = db.execute("MATCH (n:A) RETURN n").arrow()

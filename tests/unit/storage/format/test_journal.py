@@ -334,7 +334,8 @@ def damaged(folder: Path, raw: bytes | bytearray) -> bool:
     try:
         read(folder)
     except CorruptStore as error:
-        return "MANIFEST has a record" in str(error)
+        # not a class below it, which programs do not know
+        return type(error) is CorruptStore and "MANIFEST has a record" in str(error)
     return False
 
 

@@ -56,6 +56,10 @@ SNAP = [
     (b"1 2\n1_0 2\n", 2, "1_0 2", "'1_0'"),
     (b"1 2\n9223372036854775808 2\n", 2, "9223372036854775808 2", "64 bits"),
     (b"1 2\r\n3 4\r\n5 -9223372036854775809\r\n", 3, "5 -9223372036854775809", "64 bits"),
+    (b"1 2\n- 3\n- 4\n", 2, "- 3", "'-' is not an integer"),
+    (b"- 3\n", 1, "- 3", "'-' is not an integer"),
+    (b"1 2\n1 +\n", 2, "1 +", "'+' is not an integer"),
+    (b"1 3-4\n5-6 7\n", 1, "1 3-4", "'3-4' is not an integer"),
     (b"1 2\n3 \xff\n", 2, "3 �", "is not an integer"),
 ]
 
@@ -114,7 +118,7 @@ CSV_NODES = [
     (b"id,n\n1,a\n,b\n", 3, ",b", "the id is empty"),
     (b"id,n\n1,a\n2,b\n1,c\n", 4, "1,c", "node id 1 occurs twice"),
     (b"id,n\nx,a\ny,b\nx,c\n", 4, "x,c", "node id 'x' occurs twice"),
-    (b'id,n\n1,a\n2,"b\n3,c\n', 3, '2,"b\n3,c', "unterminated quote"),
+    (b'id,n\n1,a\n2,"b\n3,c\n', 3, '2,"b', "a quoted text that begins here"),
     (b"id,n\n1,a\n2,\xff\n", 3, "2,�", "is not UTF-8"),
     (b"id,n\n1,\xed\xa0\x80\n", 2, "1,���", "is not UTF-8"),
 ]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from gdb.errors import ImportFailed
+from gdb.errors import ImportFailed, LinesSkipped
 from gdb.storage.write.store import Store
 from tests.support.loading import load
 
@@ -158,3 +158,27 @@ def test_skipped_lines(
     assert (report.rows, report.edges) == (2, 2)
     with pytest.raises(ImportFailed, match="more than 3 lines"):
         load(store, written(tmp_path, text), on_error="skip", max_errors=3, missing_ends="refuse")
+
+
+@pytest.mark.parametrize(
+    ("field", "line", "word"),
+    [
+        ("pattern", "1 -", "-"),
+        ("integer", "1 2 -", "-"),
+        ("integer", "1 + 2", "+"),
+        ("integer", "1 2 3-4", "3-4"),
+        ("real", "1 2 -", "-"),
+        ("real", "1 2 1.5.5", "1.5.5"),
+        ("real", "1 2 1-2", "1-2"),
+    ],
+)
+def test_words_that_numpy_would_join_or_part(
+    store: Store, tmp_path: Path, field: str, line: str, word: str
+) -> None:
+    good = {"pattern": "3 1", "integer": "3 1 4", "real": "3 1 4"}[field]
+    text = f"%%MatrixMarket matrix coordinate {field} general\n3 3 3\n{line}\n{good}\n{line}\n"
+    with pytest.warns(LinesSkipped):
+        report = load(store, written(tmp_path, text), label="Row", on_error="skip")
+    assert [(one.line, one.text) for one in report.rejected] == [(3, line), (5, line)]
+    assert all(one.reason.startswith(repr(word)) for one in report.rejected)
+    assert [ends for *ends, _ in entries_of(store)] == [[3, 1]]

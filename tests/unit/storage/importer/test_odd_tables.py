@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import networkx
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet
 import pytest
 
 import gdb
@@ -222,3 +224,69 @@ def test_numbers_beyond_floats_are_skipped(tmp_path: Path) -> None:
     with gdb.connect() as db, pytest.warns(gdb.errors.LinesSkipped):
         report = db.load(path, on_error="skip")
     assert [(one.line, one.column) for one in report.rejected] == [(4, 3)]
+
+
+# ---- times beyond what a column holds --------------------------------------------------------------
+
+LEAST = timedelta(microseconds=-(2**63))
+TOO_LONG = pa.array([pa.MonthDayNano([0, 2**31 - 1, 2**62])])
+FAR = [("s", 10**15), ("s", -(2**63) + 1), ("ms", 10**18), ("us", 2**62)]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [{"id": 1, "x": LEAST}],
+        [{"id": 1, "x": [LEAST, timedelta(1)]}],
+        pa.table({"id": [1], "x": pa.array([-(2**63)], pa.duration("us"))}),
+        pa.table({"id": [1], "x": pa.array([[-(2**63)]], pa.list_(pa.duration("us")))}),
+        pa.table({"id": [1], "x": TOO_LONG}),
+        *(pa.table({"id": [1], "x": pa.array([n], pa.timestamp(unit))}) for unit, n in FAR),
+        *(
+            pa.table({"id": [1], "x": pa.array([[n]], pa.list_(pa.timestamp(unit)))})
+            for unit, n in FAR
+        ),
+    ],
+)
+def test_times_beyond_a_column_are_bad_rows(rows: Any) -> None:
+    with gdb.connect() as db:
+        with pytest.raises(ImportFailed, match=r"1: 'x' (cannot be stored as|is )"):
+            db.load(nodes={"P": rows})
+        db.check()
+    if isinstance(rows, pa.Table):
+        both = pa.concat_tables([rows, pa.table({"id": [2], "x": pa.nulls(1, rows["x"].type)})])
+        with gdb.connect() as db:
+            with pytest.warns(gdb.errors.LinesSkipped):
+                report = db.load(nodes={"P": both}, on_error="skip")
+            assert len(report.rejected) == 1
+            assert db.execute("MATCH (n) RETURN n.x").fetchall() == [(None,)]
+            db.check()
+
+
+@pytest.mark.parametrize("unit", ["s", "ms"])
+@pytest.mark.parametrize("zone", [None, "UTC"])
+def test_the_first_and_last_instants_of_coarse_types(unit: str, zone: str | None) -> None:
+    a_second = {"s": 1, "ms": 1000}[unit]
+    days = datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    first, last = (int(day.timestamp()) * a_second for day in days)
+    last += a_second - 1
+    type = pa.timestamp(unit, zone)
+    with gdb.connect() as db:
+        table = pa.table({"id": [1, 2], "x": pa.array([first, last], type)})
+        db.load(nodes={"P": table})
+        (low,), (high,) = db.execute("MATCH (n) RETURN n.x ORDER BY n.x").fetchall()
+        assert (low.year, high.year, high.second) == (1, 9999, 59)
+        for beyond in (first - 1, last + 1):
+            rows = pa.table({"id": [3], "x": pa.array([beyond], type)})
+            with pytest.raises(ImportFailed, match="'x' cannot be stored as datetime"):
+                db.load(nodes={"P": rows})
+
+
+def test_times_that_no_reader_converts_name_the_cure(tmp_path: Path) -> None:
+    file = tmp_path / "a.parquet"
+    pa.parquet.write_table(pa.table({"id": [1], "x": pa.array([10**18], pa.timestamp("ms"))}), file)
+    zoned = pa.table({"id": [1], "x": pa.array([10**15], pa.timestamp("s", "UTC"))})
+    with gdb.connect() as db:
+        for rows in (file, zoned):
+            with pytest.raises(ImportFailed, match="Years are 1 to 9999"):
+                db.load(nodes={"P": rows})
