@@ -28,10 +28,10 @@ def each_edge(nest: LoopNest, back: tuple[int, ...]) -> LoopNest:
 
 
 def alike_edges(nest: LoopNest, back: tuple[int, ...]) -> LoopNest:
-    """The same for edges of one list that have only to differ from one another: elements of the list do, however often
-    it repeats a neighbour. Their levels are to be counted together (`VertexLevel.apart`).
+    """The same for edges of one list that have only to differ from one another: its elements do, however often they
+    repeat a neighbour. Their levels are to be counted together (`VertexLevel.apart`).
 
-    before: for a: for b in distinct N(a): for e in edges(a, b): for c in distinct N(a): for f in edges(a, c) - e: n += 1
+    before: for a: for b, e in edges of N(a): for c, f in edges of N(a): n += e != f
     after:  for a: n += |N(a)| * (|N(a)| - 1)
     """
     if not nest.counting or nest.parts:
@@ -44,7 +44,7 @@ def alike_edges(nest: LoopNest, back: tuple[int, ...]) -> LoopNest:
 
 
 def _groups(nest: LoopNest) -> list[frozenset[int]]:
-    """Levels of edges all of which have to differ from one another, and from no others."""
+    """Sets of levels of edges, each to differ from all others of its set and from no more."""
     apart: dict[int, set[int]] = {}
     for m, level in enumerate(nest.levels):
         for f in level.differs if isinstance(level, EdgeLevel) else ():

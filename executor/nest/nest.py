@@ -176,7 +176,7 @@ class VertexLevel:
     part : the optional part that it belongs to, a number of `LoopNest.parts`; 0: none.
     each : it is bound once for each edge of a row, which repeats a neighbour for parallel edges, and not once for each
         neighbour.
-    apart : levels of the same kind whose edge is another than this one's; only until `counted_tail` counts them together.
+    apart : levels of this kind whose edge is another; only until `counted_tail` counts them together.
     """
 
     vertex: int
