@@ -177,9 +177,9 @@ def plan(
         )
 
     def coinciding(first: Plan) -> Plan:
-        if not held.edges or _WITHOUT_COINCIDENCES & switched_off:
+        if not (held.edges or held.apart) or _WITHOUT_COINCIDENCES & switched_off:
             return first
-        from gdb.planner.coincidences import by_coincidences  # here: few graphs have parallel edges
+        from gdb.planner.coincidences import by_coincidences  # here: few patterns need it
 
         return by_coincidences(first, query, held, source, make, effort, root)
 

@@ -94,8 +94,6 @@ def by_coincidences(
     held : the query's conditions. make : plans a query graph, with a vertex for each of whose data vertices is counted.
     root : that vertex; None: all is.
     """
-    if not held.edges:
-        return first
     steps = expected_steps(first, source, effort)
     if steps < effort.search_from:
         return first
@@ -133,7 +131,7 @@ def coincidences(query: Resolved, held: ModeConditions, root: int | None = None)
     held : its conditions. root : a vertex for each of whose data vertices is counted.
     """
     graph = query.graph
-    if not held.edges or held.apart or held.between or graph.mode.distinct or graph.mode.induced:
+    if held.between or graph.mode.distinct or graph.mode.induced:
         return []
     if graph.compared or graph.negated or graph.optional or any(x.wanted for x in graph.edges):
         return []
@@ -180,7 +178,7 @@ class _Expansion:
             _Edge(e, frozenset({e}), x.source, x.target, x.types or (), x.direction)
             for e, x in enumerate(self.query.edges)
         )
-        apart = frozenset(frozenset(pair) for pair in self.held.edges)
+        apart = frozenset(frozenset(pair) for pair in (*self.held.edges, *self.held.compared))
         return _Pattern(tuple(range(len(self.query.candidates))), edges, apart)
 
     def patterns(self, whole: _Pattern) -> dict[_Pattern, int]:
