@@ -29,7 +29,9 @@ from gdb.query_graph import DIFFERENT_EDGES, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, replace
 from gdb.storage.format.direction import Direction
 
-MOST_PATTERNS = 400  # that are looked at
+# patterns that are looked at, at most, and steps, about 0.3 ms, that one takes to be looked at: in all this share of the
+# plan's with all conditions
+MOST_PATTERNS, A_PATTERN, SEARCH_SHARE = 3_000, 3e4, 0.1
 # how much cheaper all terms have to be than the plan with all conditions, and steps, about 3 ms, that one term costs to
 # plan and to prepare
 CHEAPER, A_TERM = 0.6, 3e5
@@ -98,7 +100,8 @@ def by_coincidences(
     if steps < effort.search_from:
         return first
     first = replace(first, notes=replace(first.notes, steps=steps))
-    terms = coincidences(query, held, root)
+    most = int(min(SEARCH_SHARE * steps / A_PATTERN, MOST_PATTERNS))
+    terms = coincidences(query, held, root, most)
     if not terms or A_TERM * len(terms) > CHEAPER * steps:
         return first
     whole, plans = 0.0, list[tuple[int, Plan]]()
@@ -124,11 +127,13 @@ def _in_order(first: Plan, plan: Plan) -> tuple[float, ...]:
     return (*plan.notes.estimates[:-1], *first.notes.estimates[-1:])
 
 
-def coincidences(query: Resolved, held: ModeConditions, root: int | None = None) -> list[Addend]:
+def coincidences(
+    query: Resolved, held: ModeConditions, root: int | None = None, most: int = MOST_PATTERNS
+) -> list[Addend]:
     """What a query graph is counted by where relationships that must differ may coincide: first itself, then what is
     taken off and added; [] where that cannot be, or would change nothing.
 
-    held : its conditions. root : a vertex for each of whose data vertices is counted.
+    held : its conditions. root : a vertex for each of whose data vertices is counted. most : patterns to look at.
     """
     graph = query.graph
     if held.between or graph.mode.distinct or graph.mode.induced:
@@ -141,7 +146,7 @@ def coincidences(query: Resolved, held: ModeConditions, root: int | None = None)
     whole = expansion.whole()
     if not expansion.to_take_off(whole):
         return []
-    found = expansion.patterns(whole)
+    found = expansion.patterns(whole, most)
     return _alike_together(query, [expansion.term(*one) for one in found.items()], root)
 
 
@@ -181,13 +186,13 @@ class _Expansion:
         apart = frozenset(frozenset(pair) for pair in (*self.held.edges, *self.held.compared))
         return _Pattern(tuple(range(len(self.query.candidates))), edges, apart)
 
-    def patterns(self, whole: _Pattern) -> dict[_Pattern, int]:
-        """The patterns to count and their factors, `whole` without conditions first; {} where they are too many."""
+    def patterns(self, whole: _Pattern, most: int) -> dict[_Pattern, int]:
+        """The patterns to count and their factors, `whole` without conditions first; {} where they are more than `most`."""
         found: dict[_Pattern, int] = {}
         waiting, looked = {whole: 1}, 0
         while waiting:
             looked += 1
-            if looked > MOST_PATTERNS:
+            if looked > most:
                 return {}
             # of the most edges first, so that what several lead to is looked at once
             one = max(waiting, key=lambda p: (len(p.edges), len(p.apart)))

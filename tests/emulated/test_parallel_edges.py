@@ -43,6 +43,7 @@ def multigraph(n: int = 40, m: int = 160) -> SmallGraph:
 def test_they_are_counted(name: str, downwards: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coincidences, "CHEAPER", 1e300)
     monkeypatch.setattr(coincidences, "A_TERM", 0.0)
+    monkeypatch.setattr(coincidences, "A_PATTERN", 1e-300)
     pairs, way = PATTERNS[name]
     vertices = tuple(QueryVertex() for _ in range(1 + max(map(max, pairs))))
     query = QueryGraph(vertices, tuple(QueryEdge(a, b, (), way) for a, b in pairs))

@@ -43,6 +43,7 @@ MODES = (DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, SUBGRAPHS, INDUC
 def _whatever_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coincidences, "CHEAPER", 1e300)
     monkeypatch.setattr(coincidences, "A_TERM", 0.0)
+    monkeypatch.setattr(coincidences, "A_PATTERN", 1e-300)
 
 
 def multigraph(rng: random.Random, n: int = 5, m: int = 14) -> SmallGraph:
