@@ -118,13 +118,7 @@ def by_coincidences(
         plans += [(term.factor * factor, other) for factor, other in others]
     (_, plan), *left = plans
     notes = replace(plan.notes, steps=whole - A_TERM * len(terms), several=first.notes.several)
-    notes = replace(notes, estimates=_in_order(first, plan))
     return verify(replace(plan, terms=tuple(left), notes=notes))
-
-
-def _in_order(first: Plan, plan: Plan) -> tuple[float, ...]:
-    """The expected partial embeddings of a plan, the last of them with all conditions."""
-    return (*plan.notes.estimates[:-1], *first.notes.estimates[-1:])
 
 
 def coincidences(
