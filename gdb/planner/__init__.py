@@ -186,9 +186,8 @@ def plan(
     if root is not None:
         if counting:
             found = coinciding(found)
-        if (
-            found.vertices == 1 and counting
-        ):  # what is counted without a loop is counted for no vertex
+        if counting and found.vertices == 1:
+            # what is counted without a loop is counted for no vertex
             off = found.notes.switched_off | {"count_last"}
             found = replace(found, notes=replace(found.notes, switched_off=off))
         return replace(found, ranked=False)  # its vertices are shown

@@ -29,8 +29,8 @@ from gdb.query_graph import DIFFERENT_EDGES, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, replace
 from gdb.storage.format.direction import Direction
 
-# patterns that are looked at, at most, and steps, about 0.3 ms, that one takes to be looked at: in all this share of the
-# plan's with all conditions
+# patterns that are looked at, at most, and steps, about 0.3 ms, that one of them takes: in all at most this share of
+# those of the plan with all conditions
 MOST_PATTERNS, A_PATTERN, SEARCH_SHARE = 3_000, 3e4, 0.1
 # how much cheaper all terms have to be than the plan with all conditions, and steps, about 3 ms, that one term costs to
 # plan and to prepare
@@ -181,7 +181,8 @@ class _Expansion:
         return _Pattern(tuple(range(len(self.query.candidates))), edges, apart)
 
     def patterns(self, whole: _Pattern, most: int) -> dict[_Pattern, int]:
-        """The patterns to count and their factors, `whole` without conditions first; {} where they are more than `most`."""
+        """The patterns to count and their factors, `whole` without conditions first; {} where more than `most` are
+        looked at."""
         found: dict[_Pattern, int] = {}
         waiting, looked = {whole: 1}, 0
         while waiting:

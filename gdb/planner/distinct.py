@@ -20,7 +20,8 @@ class ModeConditions:
 
     vertices : pairs of query vertices whose data vertices must differ.
     edges : pairs of query edges whose data edges must be compared by edge id.
-    apart : comparisons of vertex pairs, each for the pair of query edges in `compared`. bound : query edges that need an edge id.
+    apart : comparisons of vertex pairs, each for the pair of query edges in `compared`.
+    bound : query edges that need an edge id.
     between : view as seen from u, u, v, count (INDUCED, anti-edges).
     """
 
