@@ -184,13 +184,14 @@ def plan(
         return by_coincidences(first, query, held, source, make, effort, root)
 
     if root is not None:
+        found = replace(found, ranked=False)  # its vertices are shown
         if counting:
             found = coinciding(found)
         if counting and found.vertices == 1:
             # what is counted without a loop is counted for no vertex
             off = found.notes.switched_off | {"count_last"}
-            found = replace(found, notes=replace(found.notes, switched_off=off))
-        return replace(found, ranked=False)  # its vertices are shown
+            found = replace(found, notes=replace(found.notes, switched_off=off), stages={})
+        return found
 
     def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
         conditions = conditions_of(problem.apart)

@@ -148,6 +148,25 @@ def test_counts_of_each_vertex() -> None:
     assert with_terms > 10
 
 
+def test_counts_of_each_vertex_that_terms_would_make_dearer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is measured beside the terms is the plan that runs, in which vertices have their own numbers."""
+    monkeypatch.setattr(coincidences, "CHEAPER", 0.0)
+    rng = random.Random(10)
+    for _ in range(10):
+        graph = simple_graph(rng)
+        ends = ((1, 0), (2, 1), (3, 1))
+        query = QueryGraph(
+            tuple(QueryVertex() for _ in range(4)), tuple(QueryEdge(a, b, ("V",)) for a, b in ends)
+        )
+        expected = Counter(vids[0] for vids, _ in embeddings(query, graph))
+        plan = planner.plan(query, graph, counting=True, root=0, effort=ALWAYS)
+        assert not plan.terms
+        some, numbers = run.tallies(plan, graph, Options())
+        assert dict(zip(some.vertex(0).tolist(), numbers.tolist(), strict=True)) == expected
+
+
 def chain(edges: int, way: Direction = Direction.OUT) -> QueryGraph:
     vertices = tuple(QueryVertex() for _ in range(edges + 1))
     return QueryGraph(vertices, tuple(QueryEdge(v, v + 1, (), way) for v in range(edges)))
