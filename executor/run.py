@@ -304,31 +304,36 @@ def _counted(job: _GraphRun, choice: Choice, watch: Watch, budget: Budget) -> in
 def tallies(
     plan: Plan, graph: GraphSource, options: Options, bindings: Bindings | None = None
 ) -> tuple[Embeddings, I64]:
-    """A row for each data vertex that the first query vertex of a counting plan without terms is bound to, its other
-    columns without meaning, and the number of its embeddings, i64[rows].
-
-    Raises as `count`.
+    """A row for each data vertex that the first query vertex of a counting plan is bound to, its other columns without
+    meaning, and the number of its embeddings, terms included, i64[rows]. bindings and errors: see `count`.
     """
     job = _GraphRun(plan, graph, options, bindings)
 
-    def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
-        elsewhere = job.elsewhere("tallies", watch)
+    def numbers_of(term: Plan, choice: Choice, watch: Watch, budget: Budget) -> I64:
+        elsewhere = replace(job, plan=term).elsewhere("tallies", watch)
         if elsewhere is None:
-            return job.backend(choice).tallies(job.staged(choice, watch), watch, budget)
+            return job.backend(choice).tallies(job.staged(choice, watch, term), watch, budget)
         total = np.zeros(graph.vertex_count, np.int64)
         with closing(elsewhere):
             for answer in elsewhere:
                 total += 0 if answer.numbers is None else answer.numbers
         return total
 
+    def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
+        total, most = np.zeros(graph.vertex_count, np.int64), 0
+        for factor, term in ((1, plan), *plan.terms):
+            found = numbers_of(term, choice, watch, budget)
+            times = factor * term.multiplicity
+            most += abs(times) * int(found.max(initial=0))
+            if most >= 1 << 63:
+                what, cure = "The count of a vertex exceeds 2^63 - 1.", "Query a smaller pattern."
+                raise CountOverflow(what, cure)
+            total += times * found
+        return total
+
     found = job.on_device(run)
     vids = np.flatnonzero(found).astype(np.uint32)
-    numbers = found[vids]
-    if len(numbers) and int(numbers.max()) * plan.multiplicity >= 1 << 63:
-        raise CountOverflow(
-            "The count of a vertex exceeds 2^63 - 1.", "Query a smaller pattern or part of it."
-        )
-    return in_every_column(vids, plan), numbers * plan.multiplicity
+    return in_every_column(vids, plan), found[vids]
 
 
 def kept_bytes(plan: Plan) -> int:

@@ -206,7 +206,10 @@ def _without_tail(level: VertexLevel | EdgeLevel, start: int) -> VertexLevel | E
         below=tuple(b for b in level.cut.below if b < start),
         above=tuple(b for b in level.cut.above if b < start),
     )
-    return replace(level, cut=cut, differs=tuple(d for d in level.differs if d < start))
+    differs = tuple(d for d in level.differs if d < start)
+    return replace(
+        level, cut=cut, differs=differs, apart=tuple(a for a in level.apart if a < start)
+    )
 
 
 class _TailBuilder:
@@ -236,7 +239,7 @@ class _TailBuilder:
         self.explained: set[tuple[int, int]] = set()
 
     def _relate(self, k: int, level: VertexLevel) -> None:
-        for u in level.differs:
+        for u in (*level.differs, *level.apart):
             if u >= self.start:
                 self.relation[k, u] = Formula.FALLING
         for u in level.cut.below:
@@ -325,6 +328,7 @@ class _TailBuilder:
             and self.relation[later, earlier] is Formula.FALLING
             and self.nest.levels[later].part == self.nest.levels[earlier].part
             and not self.near[later]
+            and not _is_each(self.nest.levels[later])
             and not self._checked(later)
             and not self._checked(earlier)
         )

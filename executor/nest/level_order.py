@@ -35,6 +35,7 @@ def renumber_level(level: Level, at: dict[int, int]) -> Level:
         base=base,
         cut=cut,
         differs=all_of(level.differs),
+        apart=all_of(level.apart),
         checks=checks,
         sources=tuple(others[: len(level.sources)]),
         anti=tuple(others[len(level.sources) :]),

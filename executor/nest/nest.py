@@ -176,6 +176,7 @@ class VertexLevel:
     part : the optional part that it belongs to, a number of `LoopNest.parts`; 0: none.
     each : it is bound once for each edge of a row, which repeats a neighbour for parallel edges, and not once for each
         neighbour.
+    apart : levels of this kind whose edge is another; only until `counted_tail` counts them together.
     """
 
     vertex: int
@@ -187,12 +188,14 @@ class VertexLevel:
     anti: tuple[Operand, ...] = ()
     part: int = 0
     each: bool = False
+    apart: tuple[int, ...] = ()
 
     def reads(self) -> set[int]:
         """Levels that this level depends on without looking through sets."""
         operands = (self.base, *self.sources, *self.anti)
         found = {o.b for o in operands if o.kind in (Kind.ROW, Kind.END)}
-        return found | {*self.cut.below, *self.cut.above, *self.differs} | levels_of(self.checks)
+        found |= {*self.cut.below, *self.cut.above, *self.differs, *self.apart}
+        return found | levels_of(self.checks)
 
 
 @dataclass(frozen=True, slots=True)

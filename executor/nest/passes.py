@@ -164,19 +164,36 @@ def improve(
         nest = _verified(nest, fuse(nest))
     edges = nest.counting and any(isinstance(level, EdgeLevel) for level in nest.levels)
     if edges and "each_edge" not in switched_off:
-        from .each_edge import each_edge  # here: most plans bind no edges
+        from .each_edge import alike_edges, each_edge  # here: most plans bind no edges
 
         nest = _verified(nest, each_edge(nest, back))
+        alike = alike_edges(nest, back)
+    else:
+        alike = nest
     if "count_last" not in switched_off:
-        trees = bool(back) and not {"trees", "fuse"} & switched_off
-        formulas = "formulas" not in switched_off
-        branches = "branches" not in switched_off
-        grown = grow(nest, back, formulas=formulas, trees=trees, wanted=tail, sink=branches)
-        nest = _verified(nest, grown)
+        nest = _verified(nest, _grown((alike, nest), switched_off, back, tail))
     nest = _verified(nest, branch(nest, apart="branches" not in switched_off))
     if "caches" not in switched_off:
         nest = _verified(nest, cache(nest))
     return _verified(nest, materialise(nest, early="motion" not in switched_off))
+
+
+def _grown(
+    nests: tuple[LoopNest, LoopNest],
+    switched_off: frozenset[str],
+    back: tuple[int, ...],
+    tail: int,
+) -> LoopNest:
+    """The first of two nests with its tail, where that counts together all levels whose edges have to differ; else the
+    second one."""
+    trees = bool(back) and not {"trees", "fuse"} & switched_off
+    how = {"formulas": "formulas" not in switched_off, "sink": "branches" not in switched_off}
+    alike, nest = nests
+    if alike is not nest:
+        grown = grow(alike, back, trees=trees, wanted=tail, **how)
+        if not any(isinstance(level, VertexLevel) and level.apart for level in grown.levels):
+            return grown
+    return grow(nest, back, trees=trees, wanted=tail, **how)
 
 
 def _verified(before: LoopNest, nest: LoopNest) -> LoopNest:

@@ -30,6 +30,10 @@ def verify(nest: LoopNest) -> LoopNest:
         late = {r for r in level.reads() if r > k}
         if late:
             raise _invalid(nest, f"level {k} reads later levels {sorted(late)}")
+        if isinstance(level, VertexLevel) and level.apart:
+            raise _invalid(
+                nest, f"the edges of level {k} are to differ, and are not counted together"
+            )
         base = level.base if isinstance(level, VertexLevel) else None
         if base is not None and base.kind is Kind.SET and ready.get(base.a, UNBOUNDED) >= k:
             raise _invalid(nest, f"level {k} loops over set {base.a} before it is computed")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # from so many expected partial embeddings on, to count those of each vertex is better than to list them, unless what it
 # takes to begin at that vertex is so many times more
 WORTH_COUNTING, MUCH_WORSE = 100_000.0, 4.0
-_WITHOUT_TERMS = frozenset({"structure", "differences"})
+_WITHOUT_TERMS = frozenset({"structure", "differences", "coincidences"})
 
 
 def tally_plan(

@@ -71,12 +71,14 @@ PASSES = (
     "structure",
     "forests",
     "differences",
+    "coincidences",
     *passes.PASSES,
 )
 
 LEAST_SAMPLED = 9  # vertices; smaller patterns are planned by degrees (`gdb.planner.moments`)
 MOST_RANKED_BYTES = 256 << 20  # of neighbours renumbered; above, the lists stay as they are
 _WITHOUT_DIFFERENCES = {"differences", "branches", "fuse", "count_last", "formulas", "trees"}
+_WITHOUT_COINCIDENCES = {"coincidences", "order", "count_last", "formulas", "each_edge"}
 _WITHOUT_FORESTS = {"forests", "order", "fuse", "count_last", "formulas", "trees"}
 _WITHOUT_STRUCTURE = {"structure", "order", "symmetry", "fuse", "count_last", "formulas", "trees"}
 
@@ -181,8 +183,28 @@ def plan(
         found = replace(found, notes=notes)
     if graph.optional:
         return with_optional(found, graph, source, ordered="order" not in switched_off)
+
+    def make(graph: QueryGraph, root: int | None) -> Plan:
+        return plan(
+            graph, source, counting=True, switched_off=switched_off, effort=effort, root=root
+        )
+
+    def coinciding(first: Plan) -> Plan:
+        if not (held.edges or held.apart) or _WITHOUT_COINCIDENCES & switched_off:
+            return first
+        from gdb.planner.coincidences import by_coincidences  # here: few patterns need it
+
+        return by_coincidences(first, query, held, source, make, effort, root)
+
     if root is not None:
-        return replace(found, ranked=False)  # its vertices are shown
+        found = replace(found, ranked=False)  # its vertices are shown
+        if counting:
+            found = coinciding(found)
+        if counting and found.vertices == 1:
+            # what is counted without a loop is counted for no vertex
+            off = found.notes.switched_off | {"count_last"}
+            found = replace(found, notes=replace(found.notes, switched_off=off), stages={})
+        return found
 
     def arrange(problem: Problem, order: tuple[int, ...], broken: Symmetry, tail: int) -> Plan:
         conditions = conditions_of(problem.apart)
@@ -225,6 +247,8 @@ def plan(
             hubs_first="orientation" not in switched_off,
             divisor=broken.multiplicity if graph.mode.distinct else 1,
         )
+    if counting and not _WITHOUT_STRUCTURE & switched_off and not too_many:
+        found = coinciding(found)
     if whole is not None and (found.notes.steps or 0.0) > cores() * (whole.notes.steps or 0.0):
         return whole
     return found

@@ -20,7 +20,8 @@ class ModeConditions:
 
     vertices : pairs of query vertices whose data vertices must differ.
     edges : pairs of query edges whose data edges must be compared by edge id.
-    apart : comparisons of vertex pairs. bound : query edges that need an edge id.
+    apart : comparisons of vertex pairs, each for the pair of query edges in `compared`.
+    bound : query edges that need an edge id.
     between : view as seen from u, u, v, count (INDUCED, anti-edges).
     """
 
@@ -29,6 +30,7 @@ class ModeConditions:
     apart: tuple[Apart, ...]
     bound: frozenset[int]
     between: tuple[tuple[ViewSpec, int, int, int], ...]
+    compared: tuple[tuple[int, int], ...] = ()
 
 
 def conditions(query: Resolved, parallel: dict[int, int]) -> ModeConditions:
@@ -37,7 +39,7 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> ModeConditions:
     mode = query.graph.mode
     vertices: set[tuple[int, int]] = set()
     edges = {(f, e) for e, f in parallel.items()}
-    apart: list[Apart] = []
+    apart: dict[tuple[int, int], Apart] = {}
     if mode.edges_differ or mode.nodes_differ:
         ends = [frozenset((x.source, x.target)) for x in query.edges]
         query_edges, compared = query.graph.edges, bounds_of(query.graph.compared).apart
@@ -63,7 +65,8 @@ def conditions(query: Resolved, parallel: dict[int, int]) -> ModeConditions:
     anti = [x for x in query.negated if x.types is not None]
     between += tuple((x.spec(x.source), x.source, x.target, 0) for x in anti)
     return ModeConditions(
-        frozenset(vertices), frozenset(edges), tuple(apart), frozenset(bound), between
+        *(frozenset(vertices), frozenset(edges), tuple(apart.values()), frozenset(bound), between),
+        compared=tuple(apart),
     )
 
 
@@ -121,7 +124,7 @@ def _edges_differ(
     f: int,
     vertices: set[tuple[int, int]],
     edges: set[tuple[int, int]],
-    apart: list[Apart],
+    apart: dict[tuple[int, int], Apart],
 ) -> None:
     """Add what keeps query edges e and f from sharing a data edge."""
     x, y = query.edges[e], query.edges[f]
@@ -141,7 +144,7 @@ def _edges_differ(
             if not _apart_anyway(query, left, right):
                 vertices.add((min(left, right), max(left, right)))
             return
-    apart.append(Apart(a, b, c, d, either))
+    apart[e, f] = Apart(a, b, c, d, either)
 
 
 def _together(x: ResolvedEdge, y: ResolvedEdge) -> ViewSpec | None:

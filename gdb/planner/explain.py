@@ -87,7 +87,9 @@ def explain(plan: Plan, graph: GraphSource, options: Options, bound: Bound | Non
     windows = choice.windows and needs_no_roots(plan, options.memory, shared=shared)
     lines += [f"  {line}" for line in _nest(graph, plan, bound, windows=windows)]
     for factor, term in plan.terms:
-        lines.append(f"{_times(factor)} the embeddings in which some are the same vertex:")
+        lines.append(
+            f"{_times(factor)} the embeddings in which some are the same vertex or relationship:"
+        )
         lines += [f"  {line}" for line in _nest(graph, term, bound, windows=windows)]
     if plan.divisor > 1:
         lines.append(f"divided by {plan.divisor}: the embeddings of one subgraph")

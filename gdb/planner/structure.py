@@ -145,7 +145,7 @@ class Search:
             if tried == self.tries or late or (tried and expected * scale > most * 4):
                 break
             for found in self._alternative(problem, order, loops, most):
-                scale = min(scale, found.steps / expected)
+                scale = min(scale, found.steps / max(expected, 1.0))
                 cost = found.steps * (SEVERAL_LOOPS if loops > 1 else 1.0)
                 if found.steps <= most and cost < least:
                     best, least, most = found, cost, found.steps
@@ -321,6 +321,18 @@ def by_structure(
     (_, plan), *terms = search.terms(number)
     plan = replace(plan, terms=tuple(terms), divisor=divisor)
     return verify(_noted(plan, solution.steps, measure(plan, most)))
+
+
+def expected_steps(plan: Plan, source: GraphSource, effort: Effort) -> float:
+    """Steps of a counting plan and its terms: as its notes have them, else of a sample."""
+    if plan.notes.steps is not None:
+        return plan.notes.steps
+    prepared = stage(plan, source, windows=True)
+    if prepared.work < effort.sample_from:
+        return float(prepared.work)
+    from gdb.executor.cpu.sample import estimate  # compiles kernels
+
+    return estimate(prepared, effort.draws, effort.least, beyond=effort.search_surely).steps
 
 
 def is_forest(query: Resolved, held: ModeConditions) -> bool:

@@ -8,7 +8,7 @@ import pytest
 
 from gdb import planner
 from gdb.executor import reference
-from gdb.executor.nest.nest import EdgeLevel, VertexLevel
+from gdb.executor.nest.nest import EdgeLevel, Formula, VertexLevel
 from gdb.executor.nest.prepare import loop_nest, prepare
 from gdb.executor.work.scheduler import Budget, Watch
 from gdb.query_graph import (
@@ -22,6 +22,7 @@ from gdb.query_graph import (
     QueryVertex,
 )
 from gdb.storage.format.direction import Direction
+from tests.oracles.brute_force import embeddings
 from tests.support.backends import BACKENDS, Backend
 from tests.support.small_graph import SmallGraph
 
@@ -112,3 +113,45 @@ def test_leaves_beside_one_another(mode: MatchMode, types: str, backend: Backend
         plan = planner.plan(query, graph, counting=True, switched_off=off)
         found = backend.count(prepare(plan, graph), Watch(None, None, None), Budget())
         assert found * plan.multiplicity == expected * plan.divisor
+
+
+@pytest.mark.parametrize("kind", ["directed", "directed, loops", "undirected", "undirected, loops"])
+@pytest.mark.parametrize("backend", BACKENDS, ids=lambda backend: backend.name)
+def test_leaves_of_one_list_are_counted_by_its_length(kind: str, backend: Backend) -> None:
+    """Relationships of one list differ where its elements do, however often it repeats a neighbour."""
+    for leaves, labels, way in (
+        (2, (), Direction.OUT),
+        (3, (), Direction.ANY),
+        (3, ("A",), Direction.OUT),
+    ):
+        graph = graph_of(random.Random(f"{leaves} {kind}"), kind)
+        named = QueryVertex(labels=(labels,) if labels else ())
+        query = QueryGraph(
+            (QueryVertex(), *[named] * leaves),
+            tuple(QueryEdge(0, k + 1, ("U", "W"), way) for k in range(leaves)),
+            DIFFERENT_EDGES,
+        )
+        expected = len(embeddings(query, graph))
+        for off in (frozenset[str](), frozenset({"each_edge"}), frozenset({"formulas"})):
+            plan = planner.plan(query, graph, counting=True, switched_off=off)
+            found = backend.count(prepare(plan, graph), Watch(None, None, None), Budget())
+            assert found * plan.multiplicity == expected
+            assert reference.count(plan, graph) == expected
+            nest = loop_nest(plan, graph)
+            alike = not any(isinstance(one, EdgeLevel) for one in nest.levels)
+            assert alike == (not off)
+            assert not alike or nest.tail[-1].formula is Formula.FALLING
+
+
+def test_leaves_of_which_one_is_another_are_bound_by_their_edges() -> None:
+    """Only leaves that are alike are counted together: one with a label of its own goes over another list."""
+    graph = SmallGraph([("A",), ("B",), ("B",)], [("U", 0, 1)] * 3 + [("U", 0, 2)], frozenset())
+    query = QueryGraph(
+        (QueryVertex(), QueryVertex(), QueryVertex(labels=(("B",),))),
+        (QueryEdge(0, 1), QueryEdge(0, 2)),
+        DIFFERENT_EDGES,
+    )
+    plan = planner.plan(query, graph, counting=True)
+    levels = loop_nest(plan, graph).levels
+    assert any(isinstance(one, EdgeLevel) for one in levels)
+    assert reference.count(plan, graph) == len(embeddings(query, graph)) == 12
