@@ -307,20 +307,20 @@ def tallies(
     """A row for each data vertex that the first query vertex of a counting plan is bound to, its other columns without
     meaning, and the number of its embeddings, terms included, i64[rows]. bindings and errors: see `count`.
     """
-    job = _GraphRun(plan, graph, options, bindings)
+    job, size = _GraphRun(plan, graph, options, bindings), plan.over(graph).vertex_count
 
     def numbers_of(term: Plan, choice: Choice, watch: Watch, budget: Budget) -> I64:
         elsewhere = replace(job, plan=term).elsewhere("tallies", watch)
         if elsewhere is None:
             return job.backend(choice).tallies(job.staged(choice, watch, term), watch, budget)
-        total = np.zeros(graph.vertex_count, np.int64)
+        total = np.zeros(size, np.int64)
         with closing(elsewhere):
             for answer in elsewhere:
                 total += 0 if answer.numbers is None else answer.numbers
         return total
 
     def run(choice: Choice, watch: Watch, budget: Budget) -> I64:
-        total, most = np.zeros(graph.vertex_count, np.int64), 0
+        total, most = np.zeros(size, np.int64), 0
         for factor, term in ((1, plan), *plan.terms):
             found = numbers_of(term, choice, watch, budget)
             times = factor * term.multiplicity

@@ -20,7 +20,8 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from gdb.executor.plan.plan import Plan, ViewSpec, verify
+from gdb.executor.plan.plan import Plan, ViewSpec
+from gdb.executor.plan.valid_plans import verify
 from gdb.planner.distinct import ModeConditions
 from gdb.planner.resolved_graph import PlannerSource, Resolved, resolve
 from gdb.planner.structure import Effort, expected_steps
