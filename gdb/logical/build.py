@@ -205,10 +205,13 @@ class _Projection:
         """
         keys: dict[Expression, str] = {}
         calls: dict[syntax.Call, str] = {}
+        drawn: dict[str, Column] = {}  # keys beside one of the same expression, by their column
         for column in columns:
             if not has_aggregate(column.expression) and column.expression not in keys:
                 of = column.expression
                 keys[of] = of.name if isinstance(of, syntax.Variable) else self.builder.fresh("k")
+            elif column.expression in keys and _is_drawn(column.expression):
+                drawn[column.name] = Column(self.builder.fresh("k"), column.expression)
 
         def gathered(part: Expression) -> str | None:
             if not is_aggregate(part):
@@ -218,7 +221,9 @@ class _Projection:
             return calls[part]
 
         made = [
-            replace(c, expression=_renamed(c.expression, keys, frozenset(), gathered))
+            replace(c, expression=syntax.Variable(drawn[c.name].name, c.expression.place))
+            if c.name in drawn
+            else replace(c, expression=_renamed(c.expression, keys, frozenset(), gathered))
             for c in columns
         ]
         after = [_renamed(one, keys, shadows, gathered) for one in others]
@@ -227,7 +232,7 @@ class _Projection:
         needed |= {name for one in after for name in mentioned(one)} - new
         rest = (needed & {*self.names}) - {*keys.values(), *self.around}
         aggregate = Aggregate(
-            tuple(Column(name, key) for key, name in keys.items()),
+            (*(Column(name, key) for key, name in keys.items()), *drawn.values()),
             tuple(operators.Gathered(name, call) for call, name in calls.items()),
             tuple(name for name in self.names if name in rest),
             self.clause.place,
@@ -251,6 +256,13 @@ class _Projection:
                 item = replace(item, expression=syntax.Variable(name, place))
             items.append(item)
         return items, columns
+
+
+def _is_drawn(expression: Expression) -> bool:
+    """Whether each column with an expression has a value of its own."""
+    from gdb.language.random_values import is_random  # here: few keys are alike
+
+    return is_random(expression)
 
 
 def _same(expression: Expression, columns: Iterable[Column]) -> bool:

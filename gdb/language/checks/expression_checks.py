@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gdb.errors import NameProblem, SyntaxProblem
 from gdb.functions import static_kinds
 from gdb.functions.function import AggregateFunction, Function
-from gdb.functions.library import AGGREGATES, FUNCTIONS, names, varies
+from gdb.functions.library import AGGREGATES, FUNCTIONS, names
 from gdb.functions.static_kinds import Kind, Known, common, list_of
 from gdb.language import syntax
 from gdb.language.aggregation import is_aggregate
@@ -18,7 +18,7 @@ from gdb.language.dynamic_labels import HasNamed
 from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern, values
 from gdb.language.quantified_patterns import group_names
 from gdb.language.suggest import did_you_mean
-from gdb.language.syntax import Expression, children, walk
+from gdb.language.syntax import Expression, children
 from gdb.language.value_types import IsNormalized, IsTyped
 
 
@@ -202,12 +202,13 @@ def _call(expression: syntax.Call, frame: Frame) -> Known:
 
 
 def _refuse_random(argument: Expression, frame: Frame) -> None:
-    for part in walk(argument):
-        if isinstance(part, syntax.Call) and varies(part.function.text.lower()):
-            name = FUNCTIONS[part.function.text.lower()].name
-            message = f"{name}() gives another value for each row, so no aggregate takes it."
-            cure = "Compute it in a WITH before."
-            raise frame.not_allowed(part.place, "NonConstantExpression", message, cure)
+    from gdb.language.random_values import random_calls  # here: few queries aggregate
+
+    for part in random_calls(argument):
+        name = FUNCTIONS[part.function.text.lower()].name
+        message = f"{name}() gives another value for each row, so no aggregate takes it."
+        cure = "Compute it in a WITH before."
+        raise frame.not_allowed(part.place, "NonConstantExpression", message, cure)
 
 
 def _element(expression: syntax.Index | syntax.Slice, frame: Frame) -> Known:

@@ -139,7 +139,7 @@ class ComponentMatching(ABC, Generic[Rows]):
         """The conditions that the elements of a component decide, at least one of them free of the rows."""
         names = {*component.vertices, *component.edges}
         free = names - self.bound - {*held}
-        own = [(c, c.names & self.reach) for c in self.waiting]
+        own = [(c, c.names & self.reach) for c in self.waiting if not c.random]
         return [c for c, mentioned in own if mentioned <= names and mentioned & free]
 
     def _find_embeddings(

@@ -244,7 +244,7 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
         inside = self.reach & ({*component.vertices, *component.edges} - self.bound)
         pairs: list[tuple[I64, I64]] = []
         for condition in self.waiting:
-            sides = sides_of(condition.expression, self.reach, inside, self.bound)
+            sides = sides_of(condition, self.reach, inside, self.bound)
             if sides is None:
                 continue
             codes: dict[object, int] = {}
@@ -295,10 +295,13 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
 
 
 def sides_of(
-    expression: Expression, reach: frozenset[str], inside: frozenset[str], bound: set[str]
+    condition: Condition, reach: frozenset[str], inside: frozenset[str], bound: set[str]
 ) -> tuple[Expression, Expression] | None:
     """Both sides of an equality, that of the component first; None where it is something else."""
+    expression = condition.expression
     if not isinstance(expression, Comparison) or expression.operator is not Comparator.EQUAL:
+        return None
+    if condition.random:
         return None
     for mine, other in (
         (expression.left, expression.right),
