@@ -93,7 +93,7 @@ def known(expression: Expression, frame: Frame) -> Known:
             _test(pattern, frame)
             return static_kinds.BOOLEAN
         case syntax.Subquery():
-            return frame.query.subquery(expression, frame)
+            return frame.query.subquery(expression, frame.of_subquery(expression))
         case (
             syntax.ListComprehension()
             | syntax.Quantified()
@@ -246,7 +246,7 @@ def _with_variable(
     """Expressions that bring a variable of their own, which hides one of the same name."""
     match expression:
         case syntax.PatternComprehension(pattern=pattern, where=where, result=result):
-            inner = frame.inner()
+            inner = frame.of_subquery(expression).inner()
             pattern_checks.bind([pattern], inner)
             check_patterns([pattern], inner)
             if where is not None:
