@@ -46,7 +46,7 @@ def is_contained(item: Value, values: Value) -> bool | None:
     return _any_equal(item, values)
 
 
-class Members:
+class ListMembers:
     """The items of a list, for look-ups. Raises OutOfBudget, Cancelled, QueryTimeout."""
 
     __slots__ = ("_known", "_missing", "_others", "count")
@@ -85,7 +85,7 @@ def _any_equal(item: Value, values: Sequence[Value]) -> bool | None:
     return result
 
 
-def _known(values: list[Value]) -> Members | None:
+def _known(values: list[Value]) -> ListMembers | None:
     """The look-up of a list that comes again; None where it comes for the first time, or where there is no memory for
     one."""
     allowance = here()
@@ -98,12 +98,12 @@ def _known(values: list[Value]) -> Members | None:
             allowance.forget(next(iter(kept)))
         kept[id(values)] = Remembered(values, None, 0)
         return None
-    if isinstance(one.made, Members):
+    if isinstance(one.made, ListMembers):
         return one.made
     size = _ITEM * len(values)
     if allowance.made + allowance.kept + size >= allowance.limit:
         return None
-    made = Members(values)
+    made = ListMembers(values)
     allowance.keep(size, "look-ups of lists")
     kept[id(values)] = Remembered(values, made, size)
     return made

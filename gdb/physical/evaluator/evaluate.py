@@ -15,7 +15,7 @@ from gdb.base.values import arithmetic, comparison
 from gdb.base.values.graph_functions import entries
 from gdb.base.values.kinds import Row, Value
 from gdb.base.values.lists import coalesce
-from gdb.base.values.membership import Members, is_contained
+from gdb.base.values.membership import ListMembers, is_contained
 from gdb.base.values.naming import type_phrase
 from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
@@ -245,7 +245,7 @@ class Evaluator:
         if values is None:
             operands = (expression.item, expression.list)
             return self._applied(is_contained, expression.place, *operands)
-        item, find = self.compiled(expression.item), Members(values).find
+        item, find = self.compiled(expression.item), ListMembers(values).find
         return lambda row: find(item(row))
 
     def _constant(self, expression: Expression) -> list[Value] | None:

@@ -39,14 +39,14 @@ def is_independent(
     names = [node.variable.text for node in pattern.nodes if node.variable is not None]
     if len(pattern.relationships) > 1 and len({*names}) < len(names):
         return False
-    made = _Made(pattern, bound, undirected)
+    made = _MergedPattern(pattern, bound, undirected)
     between = [made.is_bound(node) for node in pattern.nodes[1:-1]]
     if not any(between) and not made.moves():
         return True
     return mode.edges_differ and not any(map(made.is_bound, pattern.nodes)) and not made.turns()
 
 
-class _Made:
+class _MergedPattern:
     """What a row makes of a pattern, and which places in the pattern that can take."""
 
     def __init__(

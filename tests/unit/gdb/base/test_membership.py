@@ -42,7 +42,7 @@ def test_it_is_as_going_through_the_list(seed: int) -> None:
         for item in VALUES * 3:
             assert membership.is_contained(item, values) is _in(item, values), (item, values)
     for some in (values, values[:3], []):
-        find = membership.Members(some).find
+        find = membership.ListMembers(some).find
         assert [find(item) for item in VALUES] == [_in(item, some) for item in VALUES]
 
 
