@@ -29,10 +29,8 @@ if TYPE_CHECKING:
 def without_searched(
     warnings: tuple[str, ...], query: Query, procedures: Mapping[str, Procedure], mode: MatchMode
 ) -> tuple[str, ...]:
-    """The warnings of a query without those of paths of which only the ends are searched, so that their length needs no
-    bound. procedures, mode : as of `gdb.logical.planning.planned`."""
-    if not any(warning.endswith(UNBOUNDED) for warning in warnings):
-        return warnings
+    """The warnings of a query without those of paths that are only searched for their ends: these need no bound.
+    procedures, mode : as of `gdb.logical.planning.planned`."""
     paths = _UnboundedPaths(procedures, mode)
     paths.look_into(planned(query, procedures, mode))
     searched = {located_message(query.text, p, UNBOUNDED) for p in paths.searched - paths.listed}
@@ -40,7 +38,7 @@ def without_searched(
 
 
 class _UnboundedPaths:
-    """The places of the paths without a bound in a plan: of which only the ends are searched, and which are listed."""
+    """The places of the paths without a bound in a plan: those only searched for their ends, and those listed."""
 
     def __init__(self, procedures: Mapping[str, Procedure], mode: MatchMode) -> None:
         self.procedures, self.mode = procedures, mode

@@ -199,13 +199,15 @@ class QueryCache:
     ) -> tuple[str, ...]:
         """The warnings of a query. What a check finds depends on the names of the parameters, on the mode of a MATCH
         that names none, and with CALL on the procedures that there are. Raises as `gdb.language.checks.check`."""
-        from gdb.language.checks import check  # here: texts in the cache are not checked again
+        # here: texts in the cache are not checked again
+        from gdb.language.checks import check
+        from gdb.language.checks.pattern_checks import UNBOUNDED
 
         def find() -> tuple[str, ...]:
             found = check(query, parameters, procedures, pulse)
-            if not found:
+            if not any(warning.endswith(UNBOUNDED) for warning in found):
                 return found
-            # here: few queries are warned of
+            # here: few queries have such paths
             from gdb.physical.unbounded_paths import without_searched
 
             return without_searched(found, query, procedures, mode)
