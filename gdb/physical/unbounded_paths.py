@@ -30,7 +30,7 @@ def without_searched(
     warnings: tuple[str, ...], query: Query, procedures: Mapping[str, Procedure], mode: MatchMode
 ) -> tuple[str, ...]:
     """The warnings of a query without those of paths that are only searched for their ends: these need no bound.
-    procedures, mode : as of `gdb.logical.planning.planned`."""
+    procedures, mode : see `gdb.logical.planning.planned`."""
     paths = _UnboundedPaths(procedures, mode)
     paths.look_into(planned(query, procedures, mode))
     searched = {located_message(query.text, p, UNBOUNDED) for p in paths.searched - paths.listed}
