@@ -95,7 +95,7 @@ def understood(text: str) -> int:
         number += 1
         shaped = cache.shaped(statement.text)
         query = cache.parsed(statement.text if shaped is None else shaped[0])
-        cache.checked(query, {} if shaped is None else shaped[1], {})
+        cache.checked(query, {} if shaped is None else shaped[1], {}, DIFFERENT_EDGES)
         cache.planned(query, {}, DIFFERENT_EDGES)
     return number
 

@@ -128,6 +128,41 @@ def select_paths(question: Question, taken: Taken, count: int, conditions: Condi
     return found.turned(goals[found.rows]) if turned else found
 
 
+def shortest_lengths(question: Question, conditions: Conditions) -> tuple[I64, I64]:
+    """The rows that have a path, i64[n], and how long their shortest ones are, i64[n]. One search finds the lengths to
+    all ends that rows have with one vertex, and no path is walked, but where one of these ends is that vertex.
+
+    question : with goals, a lower bound of at most 1, and no edges that rows may not use. Raises as `select_paths`.
+    """
+    assert question.goals is not None
+    assert question.low <= 1
+    assert question.used_at is None
+    none = np.zeros(0, np.int64)
+    if question.impossible or not question.rows:
+        return none, none
+    if len(np.unique(question.starts)) < len(np.unique(question.goals)):
+        question = question.flipped
+    assert question.goals is not None
+    starts, goals = question.starts, question.goals
+    closed = (starts == goals) if question.low else np.zeros(len(starts), np.bool_)
+    order = np.argsort(goals, kind="stable").astype(np.int64)
+    order = order[~closed[order]]
+    cuts = np.flatnonzero(np.diff(goals[order])) + 1
+    back = Side(replace(question, steps=question.steps.flipped), conditions)
+    lengths = np.full(len(starts), paths.UNKNOWN, np.int64)
+    for rows in np.split(order, cuts) if len(order) else ():
+        back.begin(int(goals[rows[0]]), 0)
+        back.exhaust(question.high)
+        lengths[rows] = paths.UNKNOWN - back.distances[starts[rows]].astype(np.int64)
+    back.leave()
+    rest = np.flatnonzero(closed).astype(np.int64)
+    if len(rest):
+        found = select_paths(question.of_rows(rest), Taken.FIRST, 1, conditions)
+        lengths[rest[found.rows]] = found.lengths
+    there = np.flatnonzero(lengths != paths.UNKNOWN).astype(np.int64)
+    return there, lengths[there]
+
+
 class _Selecting:
     def __init__(
         self, question: Question, taken: Taken, count: int, conditions: Conditions

@@ -13,7 +13,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from gdb.base import budget, waiting
 from gdb.errors import Cancelled, OutOfBudget, QueryTimeout
@@ -27,15 +27,27 @@ _PLAIN = 256  # bytes of a value that no limit refuses
 _SHORT = 128  # items of a loop that needs no look at the clock
 
 
+class Remembered(NamedTuple):
+    """value : itself, so that no other value gets its identity. made : of it. size : of that, in bytes."""
+
+    value: object
+    made: object
+    size: int
+
+
 class Allowance:
     """The allowance of one query.
 
     limit : bytes. deadline : of time.monotonic(). cancel : the query's. None bounds nothing.
     made : bytes of temporary values that may be alive. kept : bytes that are held until they are
         dropped. cure : what OutOfBudget recommends.
+    remembered : what was made of values that may come again, by `id` of each, until the work ends; None where the
+        thread works for no query.
     """
 
-    __slots__ = ("_before", "_left", "cancel", "cure", "deadline", "kept", "limit", "made")
+    __slots__ = (
+        *("_before", "_left", "cancel", "cure", "deadline", "kept", "limit", "made", "remembered"),
+    )
 
     def __init__(
         self,
@@ -50,15 +62,26 @@ class Allowance:
         self.made = self.kept = 0
         self._left = OFTEN
         self._before: list[Allowance] = []
+        self.remembered: dict[int, Remembered] | None = None
 
     def __enter__(self) -> Allowance:
         """Be the allowance of this thread's work. Not to be held over a `yield`."""
+        if self.remembered is None:
+            self.remembered = {}
         self._before.append(_here.allowance)
         _here.allowance = self
         return self
 
     def __exit__(self, *_: object) -> None:
         _here.allowance = self._before.pop()
+        if not self._before and self.remembered is not None:
+            self.kept -= sum(one.size for one in self.remembered.values())
+            self.remembered = None
+
+    def forget(self, value: int) -> None:
+        """Drop what is remembered of a value. value : its `id`."""
+        if self.remembered is not None:
+            self.kept -= self.remembered.pop(value).size
 
     def pulse(self) -> None:
         """To be called between two pieces of work.

@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, get_args
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
-from gdb.functions.library import varies
 from gdb.language import syntax
 from gdb.language.clauses import Query
 from gdb.language.cursor import TokenCursor
 from gdb.language.hidden_names import LONG_CONSTANT
 from gdb.language.no_expression import no_colon, no_expression
 from gdb.language.pattern_syntax import PathPattern
-from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier, SubqueryKind, walk
+from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier, SubqueryKind
 from gdb.language.tokens import Token, TokenKind
 
 if TYPE_CHECKING:
@@ -324,10 +323,11 @@ class AtomReader(ABC):
 
     def _check_repeatable(self, subject: Expression) -> None:
         """Refuse a subject that would be another value at each WHEN."""
-        for part in walk(subject):
-            if isinstance(part, syntax.Call) and varies(part.function.text.lower()):
-                message = "CASE with tests of a random value would draw it anew for each."
-                raise self.cursor.error(part.place, message, "Compute it in a WITH before.")
+        from gdb.language.random_values import random_calls  # here: few CASE have tests
+
+        for part in random_calls(subject):
+            message = "CASE with tests of a random value would draw it anew for each."
+            raise self.cursor.error(part.place, message, "Compute it in a WITH before.")
 
     def map_projection(self, subject: syntax.Variable, start: int) -> syntax.MapProjection:
         """subject{.key, .*, name, key: value}"""

@@ -39,6 +39,40 @@ def asks(expression: Expression) -> bool:
     return any(isinstance(part, _ASKING) for part in walk(expression))
 
 
+def inner_expressions(part: Expression) -> Iterator[Expression]:
+    """Of a pattern or a subquery in an expression, the expressions inside it that `walk` does not come to."""
+    match part:
+        case syntax.PatternTest(pattern=pattern) | syntax.PatternComprehension(pattern=pattern):
+            yield from conditions_of_pattern(pattern)
+        case syntax.Subquery(query=query):
+            for side in query.parts:
+                for clause in side:
+                    yield from all_expressions(clause)
+
+
+def all_expressions(clause: Clause) -> Iterator[Expression]:
+    """The expressions of a clause, in its patterns and in a query inside it too."""
+    yield from expressions(clause)
+    for pattern in _patterns(clause):
+        yield from conditions_of_pattern(pattern)
+    match clause:
+        case clauses.CallSubquery(query=query):
+            for side in query.parts:
+                for one in side:
+                    yield from all_expressions(one)
+        case clauses.Foreach(clauses=inner):
+            for one in inner:
+                yield from all_expressions(one)
+
+
+def conditions_of_pattern(pattern: PathPattern) -> Iterator[Expression]:
+    """The expressions in the parts of a pattern, those of repeated ones too."""
+    yield from _conditions(pattern)
+    for part in pattern.relationships:
+        if part.repeated is not None:
+            yield from conditions_of_pattern(part.repeated)
+
+
 _Asking = syntax.PatternTest | syntax.PatternComprehension | syntax.Subquery
 _ASKING = (syntax.PatternTest, syntax.PatternComprehension, syntax.Subquery)
 

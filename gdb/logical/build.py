@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from gdb.language import clauses, syntax
 from gdb.language.aggregation import has_aggregate, is_aggregate
 from gdb.language.clauses import Clause, Query, imports_names
-from gdb.language.mentioned_names import mentioned
+from gdb.language.mentioned_names import asks, mentioned
 from gdb.language.procedure_signatures import Procedure
 from gdb.language.syntax import Expression, Name, brings, rebuilt
 from gdb.logical import operators
@@ -164,6 +164,7 @@ class _Projection:
         found: list[Operator] = []
         before = self.names
         later = [item.expression for item in order] + where
+        aggregated: Operators = ()
         if any(map(has_aggregate, [*(c.expression for c in columns), *later])):
             aggregated, columns, later = self._grouped(columns, later, shadows)
             found += aggregated
@@ -179,7 +180,8 @@ class _Projection:
             found += [operators.Filter(one, place) for one in early]
             where = [one for one in where if one not in early]
         order, keys = self._keys(order, before, columns)
-        needed = {name for e in [*(i.expression for i in order), *where] for name in mentioned(e)}
+        grouped = clause.distinct or bool(aggregated)
+        needed = _seen([*(i.expression for i in order), *where], grouped=grouped)
         passed = [name for name in before if name in needed and name not in (*new, *self.stays)]
         kept = [Column(name, syntax.Variable(name, place)) for name in passed]
         stays = [Column(name, syntax.Variable(name, place)) for name in self.stays]
@@ -205,10 +207,16 @@ class _Projection:
         """
         keys: dict[Expression, str] = {}
         calls: dict[syntax.Call, str] = {}
+        new = {column.name for column in columns}
+        hides = any(map(asks, others))  # a key that is no column is none of the names that they see
+        drawn: dict[str, Column] = {}  # keys beside one of the same expression, by their column
         for column in columns:
             if not has_aggregate(column.expression) and column.expression not in keys:
                 of = column.expression
-                keys[of] = of.name if isinstance(of, syntax.Variable) else self.builder.fresh("k")
+                own = of.name if isinstance(of, syntax.Variable) else None
+                keys[of] = own if own and (own in new or not hides) else self.builder.fresh("k")
+            elif column.expression in keys and _is_drawn(column.expression):
+                drawn[column.name] = Column(self.builder.fresh("k"), column.expression)
 
         def gathered(part: Expression) -> str | None:
             if not is_aggregate(part):
@@ -218,16 +226,18 @@ class _Projection:
             return calls[part]
 
         made = [
-            replace(c, expression=_renamed(c.expression, keys, frozenset(), gathered))
+            replace(c, expression=syntax.Variable(drawn[c.name].name, c.expression.place))
+            if c.name in drawn
+            else replace(c, expression=_renamed(c.expression, keys, frozenset(), gathered))
             for c in columns
         ]
         after = [_renamed(one, keys, shadows, gathered) for one in others]
-        new = {column.name for column in columns}
         needed = {name for column in made for name in mentioned(column.expression)}
-        needed |= {name for one in after for name in mentioned(one)} - new
+        needed |= _seen(after, grouped=True) - new
         rest = (needed & {*self.names}) - {*keys.values(), *self.around}
+        needed |= {name for one in after for name in mentioned(one)} - new
         aggregate = Aggregate(
-            tuple(Column(name, key) for key, name in keys.items()),
+            (*(Column(name, key) for key, name in keys.items()), *drawn.values()),
             tuple(operators.Gathered(name, call) for call, name in calls.items()),
             tuple(name for name in self.names if name in rest),
             self.clause.place,
@@ -251,6 +261,29 @@ class _Projection:
                 item = replace(item, expression=syntax.Variable(name, place))
             items.append(item)
         return items, columns
+
+
+def _seen(expressions: Iterable[Expression], *, grouped: bool) -> set[str]:
+    """The names of the rows before a projection that expressions behind it may mention. grouped : whether it puts rows
+    together; then patterns and subqueries see none of these: a name that is no column is a new one in them."""
+    if not grouped:
+        return {name for one in expressions for name in mentioned(one)}
+    found: set[str] = set()
+    waiting = [*expressions]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, syntax.Variable):
+            found.add(part.name)
+        elif not isinstance(part, (syntax.Subquery, syntax.PatternComprehension)):
+            waiting += syntax.children(part)
+    return found
+
+
+def _is_drawn(expression: Expression) -> bool:
+    """Whether each column with an expression has a value of its own."""
+    from gdb.language.random_values import is_random  # here: few keys are alike
+
+    return is_random(expression)
 
 
 def _same(expression: Expression, columns: Iterable[Column]) -> bool:

@@ -6,10 +6,11 @@ MATCH (a)-->(b) RETURN a, count(*) AS n ORDER BY n LIMIT 3
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from gdb.language.clauses import Clause, Query, Return, ReturnItem, With
-from gdb.language.syntax import Expression, Name, Variable
+from gdb.language.syntax import Expression, Literal, Name, Parameter, Variable
 from gdb.query_graph import MatchMode
 from gdb.records import replace
 
@@ -48,6 +49,8 @@ def _one(first: Return, last: Return) -> Return | None:
             return None
         name = Name(item.name, item.expression.place)
         picked.append(ReturnItem(columns[item.expression.name], name, item.name))
+    if not all(map(_may_repeat, _repeated(picked))):
+        return None
     names = {item.expression.name for item in last.items if isinstance(item.expression, Variable)}
     lost = [expression for name, expression in columns.items() if name not in names]
     if lost and (_groups(first) or not all(isinstance(one, Variable) for one in lost)):
@@ -64,6 +67,17 @@ def _one(first: Return, last: Return) -> Return | None:
     limit = first.limit if last.limit is None else last.limit
     items, distinct = tuple(picked), first.distinct
     return replace(last, items=items, distinct=distinct, order=order, skip=skip, limit=limit)
+
+
+def _repeated(items: Sequence[ReturnItem]) -> list[Expression]:
+    """The expressions that several items have from one column."""
+    times = Counter(id(item.expression) for item in items)
+    return [item.expression for item in items if times[id(item.expression)] > 1]
+
+
+def _may_repeat(expression: Expression) -> bool:
+    """Whether an expression is the same, and costs nothing, each time that it is evaluated."""
+    return isinstance(expression, (Literal, Parameter, Variable))
 
 
 def _groups(clause: Return) -> bool:

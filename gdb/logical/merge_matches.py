@@ -9,11 +9,11 @@ patterns were together: relationships differ within one MATCH.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gdb.language import clauses
 from gdb.language.clauses import Clause, Query
-from gdb.language.mentioned_names import inside_conditions, of_pattern, of_query
+from gdb.language.mentioned_names import all_expressions, inside_conditions, of_pattern, of_query
 from gdb.language.syntax import Connected, Connective, Expression, PathMode, PathPattern, Variable
 from gdb.logical.operators import names_after
 from gdb.query_graph import MatchMode
@@ -55,7 +55,14 @@ def _goes_on(first: clauses.Match, second: clauses.Match, mode: MatchMode) -> bo
     plain = _plain(first, mode) and _plain(second, mode)
     if not (same and shares and plain) or names & _relationships(second):
         return False
-    return not _takes_over(first, second)
+    return not _takes_over(first, second) and not _draws(all_expressions(first))
+
+
+def _draws(expressions: Iterable[Expression]) -> bool:
+    """Whether one of some expressions is a random value, which is drawn for each row before another MATCH alone."""
+    from gdb.language.random_values import is_random  # here: few queries have several patterns
+
+    return any(map(is_random, expressions))
 
 
 def _takes_over(first: clauses.Match, second: clauses.Match) -> bool:
@@ -128,6 +135,8 @@ def _only_passes_on(clause: clauses.With, visible: set[str], rest: Sequence[Clau
     """Whether the rows stay the same, and none of the names that end here comes again."""
     projection = clause.projection
     if projection.distinct or projection.order:
+        return False
+    if clause.where is not None and _draws([clause.where]):
         return False
     if projection.skip is not None or projection.limit is not None:
         return False

@@ -318,7 +318,7 @@ def _by_operators(run: QueryRun, query: Query, refusal: Refusal) -> Result:
 def _checked(run: QueryRun, query: Query) -> tuple[str, ...]:
     """The warnings of a query. Raises what is wrong with it."""
     request, clock = run.request, run.clock
-    known = (query, request.parameters, request.procedures, clock.check)
+    known = (query, request.parameters, request.procedures, request.mode, clock.check)
     return clock.step("bind", lambda: run.statements.cache.checked(*known))
 
 

@@ -53,7 +53,7 @@ class QueryCache:
 
     def _forget(self) -> None:
         self._queries: OrderedDict[str, Query] = OrderedDict()
-        self._warnings: dict[str, dict[frozenset[str], tuple[str, ...]]] = {}
+        self._warnings: dict[str, dict[tuple[frozenset[str], MatchMode], tuple[str, ...]]] = {}
         self._plans: dict[str, dict[MatchMode, Plan]] = {}
         self._patterns: dict[str, dict[MatchMode, KeptPatterns]] = {}
         self._single: dict[str, dict[MatchMode, OnePattern | None]] = {}
@@ -194,14 +194,25 @@ class QueryCache:
         query: Query,
         parameters: Mapping[str, object],
         procedures: Mapping[str, Procedure],
+        mode: MatchMode,
         pulse: Callable[[], object] = lambda: None,
     ) -> tuple[str, ...]:
-        """The warnings of a query. What a check finds depends on the names of the parameters, and with CALL on the
-        procedures that there are. Raises as `gdb.language.checks.check`."""
-        from gdb.language.checks import check  # here: texts in the cache are not checked again
+        """The warnings of a query. What a check finds depends on the names of the parameters, on the mode of a MATCH
+        that names none, and with CALL on the procedures that there are. Raises as `gdb.language.checks.check`."""
+        # here: texts in the cache are not checked again
+        from gdb.language.checks import check
+        from gdb.language.checks.pattern_checks import UNBOUNDED
 
-        find = partial(check, query, parameters, procedures, pulse)
-        return self._remembered(self._warnings, query, frozenset(parameters), find)
+        def find() -> tuple[str, ...]:
+            found = check(query, parameters, procedures, pulse)
+            if not any(warning.endswith(UNBOUNDED) for warning in found):
+                return found
+            # here: few queries have such paths
+            from gdb.physical.unbounded_paths import without_searched
+
+            return without_searched(found, query, procedures, mode)
+
+        return self._remembered(self._warnings, query, (frozenset(parameters), mode), find)
 
     def planned(self, query: Query, procedures: Mapping[str, Procedure], mode: MatchMode) -> Plan:
         """The operators of a query that was checked (`gdb.logical.planning`)."""

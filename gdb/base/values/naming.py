@@ -12,6 +12,31 @@ from gdb.base.values.problems import ValueProblem
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Value
 
+_ORDER = (
+    *(
+        "NOTHING",
+        "NULL",
+        "BOOLEAN",
+        "STRING",
+        "INTEGER",
+        "FLOAT",
+        "DATE",
+        "LOCAL TIME",
+        "ZONED TIME",
+    ),
+    *(
+        "LOCAL DATETIME",
+        "ZONED DATETIME",
+        "DURATION",
+        "NODE",
+        "RELATIONSHIP",
+        "MAP",
+        "LIST",
+        "PATH",
+    ),
+)
+"""The types in the order in which `valueType` has those of a list's items, which is Neo4j's."""
+_PLACES = {name: place for place, name in enumerate(_ORDER)}
 _SHOWN = {"INTEGER": "an integer", "NULL": "null"}
 
 
@@ -68,5 +93,11 @@ def value_type(value: Value) -> str:
     found = {value_type(item) for item in paced(value, len(value))}
     if "NULL" in found and len(found) > 1:  # a type that admits null says it of itself
         found = {name.removesuffix(" NOT NULL") for name in found if name != "NULL"}
-    inner = " | ".join(sorted(found)) or "NOTHING"
+    inner = " | ".join(sorted(found, key=_place)) or "NOTHING"
     return f"LIST<{inner}> NOT NULL"
+
+
+def _place(name: str) -> tuple[list[int], str]:
+    """The place of a type's name among others; lists are in the order of the types of their items."""
+    plain = name.replace(" NOT NULL", "").replace(">", "").replace("<", " | ")
+    return [_PLACES[one] for one in plain.split(" | ")], name

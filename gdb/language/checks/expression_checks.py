@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from gdb.errors import NameProblem, SyntaxProblem
 from gdb.functions import static_kinds
 from gdb.functions.function import AggregateFunction, Function
-from gdb.functions.library import AGGREGATES, FUNCTIONS, names, varies
+from gdb.functions.library import AGGREGATES, FUNCTIONS, names
 from gdb.functions.static_kinds import Kind, Known, common, list_of
 from gdb.language import syntax
 from gdb.language.aggregation import is_aggregate
@@ -18,7 +18,7 @@ from gdb.language.dynamic_labels import HasNamed
 from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern, values
 from gdb.language.quantified_patterns import group_names
 from gdb.language.suggest import did_you_mean
-from gdb.language.syntax import Expression, children, walk
+from gdb.language.syntax import Expression, children
 from gdb.language.value_types import IsNormalized, IsTyped
 
 
@@ -93,7 +93,7 @@ def known(expression: Expression, frame: Frame) -> Known:
             _test(pattern, frame)
             return static_kinds.BOOLEAN
         case syntax.Subquery():
-            return frame.query.subquery(expression, frame)
+            return frame.query.subquery(expression, frame.of_subquery(expression))
         case (
             syntax.ListComprehension()
             | syntax.Quantified()
@@ -202,12 +202,13 @@ def _call(expression: syntax.Call, frame: Frame) -> Known:
 
 
 def _refuse_random(argument: Expression, frame: Frame) -> None:
-    for part in walk(argument):
-        if isinstance(part, syntax.Call) and varies(part.function.text.lower()):
-            name = FUNCTIONS[part.function.text.lower()].name
-            message = f"{name}() gives another value for each row, so no aggregate takes it."
-            cure = "Compute it in a WITH before."
-            raise frame.not_allowed(part.place, "NonConstantExpression", message, cure)
+    from gdb.language.random_values import random_calls  # here: few queries aggregate
+
+    for part in random_calls(argument):
+        name = FUNCTIONS[part.function.text.lower()].name
+        message = f"{name}() gives another value for each row, so no aggregate takes it."
+        cure = "Compute it in a WITH before."
+        raise frame.not_allowed(part.place, "NonConstantExpression", message, cure)
 
 
 def _element(expression: syntax.Index | syntax.Slice, frame: Frame) -> Known:
@@ -245,7 +246,7 @@ def _with_variable(
     """Expressions that bring a variable of their own, which hides one of the same name."""
     match expression:
         case syntax.PatternComprehension(pattern=pattern, where=where, result=result):
-            inner = frame.inner()
+            inner = frame.of_subquery(expression).inner()
             pattern_checks.bind([pattern], inner)
             check_patterns([pattern], inner)
             if where is not None:

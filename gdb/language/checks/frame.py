@@ -12,8 +12,8 @@ from gdb.functions.static_kinds import Kind, Known
 from gdb.language.hidden_names import is_hidden
 from gdb.language.report import located_message, problem
 from gdb.language.suggest import did_you_mean
-from gdb.language.syntax import Name, Parameter, Place
-from gdb.records import dataclass, field
+from gdb.language.syntax import Expression, Name, Parameter, Place
+from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from gdb.language.clauses import Clause
@@ -60,6 +60,7 @@ class Frame:
     looked_up : where the caller needs it, gathers the names that were looked up here.
     dropped : names that a WITH before did not pass on.
     aggregates : whether an expression may have an aggregate.
+    grouped : behind a projection that puts rows together its items, where `around` is what was before it; else None.
     """
 
     query: QueryFacts
@@ -68,12 +69,25 @@ class Frame:
     looked_up: set[str] | None = None
     dropped: frozenset[str] = frozenset()
     aggregates: Aggregates = Aggregates.NOWHERE
+    grouped: frozenset[Expression] | None = None
 
     def inner(self, names: dict[str, Known] | None = None) -> Frame:
         """A frame inside this one, which sees it; an aggregate is nowhere allowed there."""
         inside = self.aggregates is Aggregates.INSIDE
         allowed = Aggregates.INSIDE if inside else Aggregates.NOWHERE
         return Frame(self.query, {} if names is None else names, self, aggregates=allowed)
+
+    def of_subquery(self, expression: Expression) -> Frame:
+        """What a pattern or a subquery in an expression of this frame sees: behind a projection that groups rows none
+        of the names before it, unless the expression is one of its columns."""
+        if self.around is None or (self.grouped is not None and expression in self.grouped):
+            return self
+        if self.grouped is not None:
+            before = self.around
+            gone = (before.dropped | before.names.keys()) - self.names.keys()
+            return replace(self, around=before.around, dropped=frozenset(gone), grouped=None)
+        around = self.around.of_subquery(expression)
+        return self if around is self.around else replace(self, around=around)
 
     def after(self, names: dict[str, Known]) -> Frame:
         """The frame behind a WITH that passes on these names."""
@@ -82,7 +96,7 @@ class Frame:
 
     def with_aggregates(self, allowed: Aggregates) -> Frame:
         """The same names, at a place where aggregates are allowed or not."""
-        return Frame(self.query, self.names, self.around, self.looked_up, self.dropped, allowed)
+        return replace(self, aggregates=allowed)
 
     def chain(self) -> Iterator[Frame]:
         """This frame, and those around it from the inside to the outside."""

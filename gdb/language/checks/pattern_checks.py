@@ -12,6 +12,8 @@ from gdb.language.quantified_patterns import group_names
 from gdb.language.syntax import Name, NodePattern, Parameter, PathPattern, RelationshipPattern
 
 RELATIONSHIPS = list_of(RELATIONSHIP)
+UNBOUNDED = "the length of the path has no bound, so there may be very many. Write one, as in *..5."
+"""The warning of a path, which `gdb.physical.unbounded_paths` takes back where its paths are not listed."""
 
 
 def bind(patterns: Sequence[PathPattern], frame: Frame) -> None:
@@ -148,7 +150,4 @@ def _warn_length(path: PathPattern, relationship: RelationshipPattern, frame: Fr
             f"Write *{length.high}..{length.low}.",
         )
     if length is not None and length.high is None and path.selector is None:
-        frame.warn(
-            relationship.place,
-            "the length of the path has no bound, so there may be very many. Write one, as in *..5.",
-        )
+        frame.warn(relationship.place, UNBOUNDED)

@@ -55,7 +55,7 @@ def passed_on(clause: With, frame: Frame) -> Frame:
         _refuse_shadow(item, frame)
     projected = _projected(clause.projection, frame)
     if clause.where is not None:
-        condition(clause.where, frame.inner(projected.columns))
+        condition(clause.where, projected.frame(frame))
         if projected.grouped:
             check_behind(clause.where, projected, frame)
     return frame.after(projected.columns)
@@ -105,7 +105,7 @@ def _projected(clause: Return, frame: Frame) -> Projected:
 
 
 def _sorted_by(expression: Expression, projected: Projected, frame: Frame) -> None:
-    inner = frame.inner(projected.columns)
+    inner = projected.frame(frame)
     if projected.aggregated:
         inner = inner.with_aggregates(Aggregates.HERE)
     known(expression, inner)
@@ -198,6 +198,10 @@ class Projected:
     def grouped(self) -> bool:
         """Whether several rows may become one: it aggregates, or is DISTINCT."""
         return self.aggregated or self.distinct
+
+    def frame(self, before: Frame) -> Frame:
+        """The frame of ORDER BY and WHERE behind it. before : of its items."""
+        return replace(before.inner(self.columns), grouped=self.items if self.grouped else None)
 
     @property
     def keys(self) -> frozenset[Expression]:
@@ -299,7 +303,9 @@ class _Behind:
                 if isinstance(part, syntax.Variable) and not self._visible(part.name, local):
                     raise self._undefined(part.name, part.place)
             raise refuse_aggregate(expression, self.frame, nested=False)
-        elif isinstance(expression, _OF_GRAPH):
+        elif isinstance(expression, (syntax.PatternComprehension, syntax.Subquery)):
+            return  # it has been checked without the names before the projection
+        elif isinstance(expression, syntax.PatternTest):
             for name in sorted(
                 _outer_names(expression, local.union(self.projected.columns), self.frame)
             ):

@@ -110,7 +110,7 @@ class _ArrayMatching(ComponentMatching[ArrayTable]):
         inside = self.reach & ({*component.vertices, *component.edges} - self.bound)
         if len(table) > 1 and found.count > 1:
             for one in self.waiting:
-                if sides_of(one.expression, self.reach, inside, self.bound) is not None:
+                if sides_of(one, self.reach, inside, self.bound) is not None:
                     raise NotForArrays
         return []
 

@@ -35,7 +35,8 @@ def merge_rows(changes: ArrayChanges, clause: Merge, table: ArrayTable) -> Array
     ):
         raise NotForArrays
     merging = Merging(changes.context, clause, tuple(table.columns))
-    if not merging.independent:
+    elements = {n for n, column in table.columns.items() if isinstance(column, Nodes | Edges)}
+    if not merging.independent or elements & (merging.reread or set()):
         raise NotForArrays
     return _ArrayMerging(changes, merging, table).run()
 

@@ -15,7 +15,7 @@ from gdb.executor.nest.tables import bitset
 from gdb.executor.plan.embeddings import Embeddings, unbound_edges
 from gdb.executor.relational import arrow
 from gdb.executor.relational.relational_tail import ColumnRef, gather
-from gdb.executor.walk import Question, steps
+from gdb.executor.walk import Question, Taken, steps
 from gdb.physical.columns.steps import End, Walked
 from gdb.physical.rows.component import admitted_edges, candidates
 from gdb.physical.rows.path_questions import conditions_of, taken_by
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 MOST_PAIRS = 10_000_000
 AT_ONCE = 1 << 20
 """Pairs of ends whose shortest paths are found at once."""
+SHARED = 4
+"""Pairs of ends for each vertex that they share from which on one search finds how far all of them are."""
 _PAIR = 64
 """Bytes of a pair, with the orders that pairs are sorted by."""
 _ENDS, _TABLE = 24, 48
@@ -84,6 +86,11 @@ def walk_step(context: RowContext, session: Session, members: Members, step: Wal
         columns.append(column)
         children.append(arrow.int64_array(values))
     return arrow.struct_array(columns, children, found.rows)
+
+
+def shared(starts: I64, goals: I64) -> I64:
+    """The distinct ends on that side of some pairs that has fewer."""
+    return min(np.unique(starts), np.unique(goals), key=len)
 
 
 class _Walking:
@@ -193,10 +200,14 @@ class _Walking:
         assert selector is not None
         question = self._with_used(self.walks.question(starts, self.steps), used)
         question = replace(question, goals=goals.astype(np.uint32))
-        found = shortest_paths.select_paths(
-            question, taken_by(selector), selector.count, self.conditions
-        )
-        rows, lengths = found.rows, found.lengths
+        taken, count = taken_by(selector), selector.count
+        one = step.once if taken is Taken.SHORTEST else count == 1
+        searched = one and question.low <= 1 and not used
+        if searched and SHARED * len(shared(starts, goals)) <= len(starts):
+            rows, lengths = shortest_paths.shortest_lengths(question, self.conditions)
+        else:
+            found = shortest_paths.select_paths(question, taken, count, self.conditions)
+            rows, lengths = found.rows, found.lengths
         if step.once:
             kinds = np.unique(np.stack([rows, lengths], axis=1), axis=0)
             rows, lengths = kinds[:, 0], kinds[:, 1]

@@ -15,6 +15,7 @@ from gdb.base.values import arithmetic, comparison
 from gdb.base.values.graph_functions import entries
 from gdb.base.values.kinds import Row, Value
 from gdb.base.values.lists import coalesce
+from gdb.base.values.membership import ListMembers, is_contained
 from gdb.base.values.naming import type_phrase
 from gdb.base.values.numbers import integers
 from gdb.base.values.problems import ValueProblem
@@ -241,11 +242,10 @@ class Evaluator:
     def _in(self, expression: syntax.In) -> Condition:
         """A list that no row changes is looked up in a set."""
         values = self._constant(expression.list)
-        lookup = logic.membership(values) if values is not None else None
-        if lookup is None:
+        if values is None:
             operands = (expression.item, expression.list)
-            return self._applied(logic.is_contained, expression.place, *operands)
-        item, find = self.compiled(expression.item), lookup
+            return self._applied(is_contained, expression.place, *operands)
+        item, find = self.compiled(expression.item), ListMembers(values).find
         return lambda row: find(item(row))
 
     def _constant(self, expression: Expression) -> list[Value] | None:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from gdb.base.allowance import paced
-from gdb.base.values.comparison import equal, group_key
-from gdb.base.values.naming import refusal
 from gdb.language.syntax import Connective, Quantifier
 
 if TYPE_CHECKING:
-    from gdb.base.values.kinds import Row, Value
+    from gdb.base.values.kinds import Row
     from gdb.physical.evaluator.context import Condition
 
 
@@ -59,46 +56,6 @@ def negate_condition(operand: Condition) -> Condition:
     def test(row: Row) -> bool | None:
         value = operand(row)
         return None if value is None else not value
-
-    return test
-
-
-def is_contained(item: Value, values: Value) -> bool | None:
-    """item IN values: true where one equals it, else null where one might.
-
-    Raises
-    ------
-    ValueProblem : `values` is no list.
-    """
-    if values is None:
-        return None
-    if not isinstance(values, list):
-        raise refusal("IN", "a list on its right", values)
-    result: bool | None = False
-    for value in paced(values, len(values)):
-        same = equal(item, value)
-        if same:
-            return True
-        if same is None:
-            result = None
-    return result
-
-
-def membership(values: Sequence[Value]) -> Callable[[Value], bool | None] | None:
-    """item IN values for a list that is the same for all rows, by look-up; None where the list contains a list
-    or an element."""
-    if not all(value is None or isinstance(value, (bool, int, float, str)) for value in values):
-        return None
-    if not values:
-        return lambda item: False
-    every = paced(values, len(values))
-    known = {group_key(value) for value in every if value is not None and value == value}
-    otherwise = None if None in values else False
-
-    def test(item: Value) -> bool | None:
-        if item is None:
-            return None
-        return True if group_key(item) in known else otherwise
 
     return test
 

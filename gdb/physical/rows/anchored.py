@@ -64,7 +64,7 @@ def few_suffice(context: RowContext, plan: Plan) -> bool:
             return False
         if isinstance(operator, Match):
             pattern = context.pattern(operator)
-            several = any(len(c.names) > 1 for c in pattern.conditions)
+            several = any(len(c.names) > 1 or c.random for c in pattern.conditions)
             if several or operator.where is not None or pattern.variants or pattern.long:
                 return False
     if any(_subqueries(operator) for operator in operators):

@@ -15,9 +15,9 @@ from gdb.language.clauses import CallProcedure
 from gdb.language.procedure_signatures import Field, Procedure, kind_of
 from gdb.language.report import problem
 from gdb.physical.rows.batches import Parts, expand_rows
-from gdb.physical.rows.pattern import visible
 from gdb.physical.rows.subqueries import Prepared, compile_expressions
 from gdb.physical.rows.values import UserValues, taken
+from gdb.physical.rows.visible_names import visible
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value

@@ -89,17 +89,31 @@ class ComponentMatching(ABC, Generic[Rows]):
         before = self._before_once(components, long)
         if before is not None:
             return before
-        if any(edge.selector is None and self.bound.intersection(edge.ends) for edge in long):
+        if any(edge.selector is None and self._may_walk(edge) for edge in long):
             return None
-        # one that a path leads to is reached by it, and matched as bound; of those that begin it, one that is named
+        # one that a path leads to is reached by it, and matched as bound; of those that begin it, one whose paths can
+        # be walked at once, then one that is named
         ends = {end for edge in long for end in edge.ends}
         return min(
             components,
             key=lambda c: (
                 *(not c.edges and bool(ends & set(c.vertices)), -len(c.edges)),
+                not any(
+                    self._needs(edge) <= {*c.vertices}
+                    for edge in long
+                    if {*edge.ends} & {*c.vertices}
+                ),
                 not self._is_named(c),
             ),
         )
+
+    def _needs(self, edge: RowEdge) -> frozenset[str]:
+        """The names that are not bound yet and that the conditions of a path's relationships mention."""
+        return (edge.mentions & self.reach) - self.bound
+
+    def _may_walk(self, edge: RowEdge) -> bool:
+        """Whether the paths of an edge can be walked now: an end is bound, and all that its conditions mention."""
+        return not self.bound.isdisjoint(edge.ends) and not self._needs(edge)
 
     def _before_once(
         self, components: Sequence[Component], long: Sequence[RowEdge]
@@ -139,7 +153,7 @@ class ComponentMatching(ABC, Generic[Rows]):
         """The conditions that the elements of a component decide, at least one of them free of the rows."""
         names = {*component.vertices, *component.edges}
         free = names - self.bound - {*held}
-        own = [(c, c.names & self.reach) for c in self.waiting]
+        own = [(c, c.names & self.reach) for c in self.waiting if not c.random]
         return [c for c, mentioned in own if mentioned <= names and mentioned & free]
 
     def _find_embeddings(

@@ -36,6 +36,7 @@ def mark_once(pattern: Pattern, needed: Set[str]) -> None:
 def _is_once(pattern: Pattern, edge: RowEdge, needed: Set[str]) -> bool:
     """Whether nothing names what an edge's paths go along, and no other path must differ from them."""
     named = {*needed, *(name for condition in pattern.conditions for name in condition.names)}
+    named |= {name for one in pattern.long for name in one.mentions}
     routes = [route for route in pattern.routes if edge.name in route.edges]
     if edge.selector is not None or edge.name in named:
         return False

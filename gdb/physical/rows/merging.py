@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from gdb.base.values.comparison import equal, group_key
+from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import SyntaxProblem
 from gdb.language.clauses import Merge, SetProperty
 from gdb.language.hidden_names import HIDDEN
@@ -21,14 +22,17 @@ from gdb.language.syntax import (
 )
 from gdb.physical.rows.creating import Maker
 from gdb.physical.rows.element_changes import assignments
+from gdb.physical.rows.merge_independence import is_independent, reread
 from gdb.physical.rows.pattern import Pattern, pattern_of
 from gdb.physical.rows.row_matching import extend_rows
 from gdb.records import replace
-from gdb.storage.format.direction import Direction
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
     from gdb.physical.rows.run_context import RowContext
+
+
+_ELEMENTS = NodeValue, RelationshipValue
 
 
 class Merging:
@@ -42,6 +46,7 @@ class Merging:
         self.bound = self._bound()
         self.names = self.known.union(self.hidden)
         self.own: Sequence[str] | None = None
+        self.reread = self._reread()
         self.on_match = assignments(context, clause.on_match)
         self.on_create = assignments(context, clause.on_create)
         compiled = context.evaluator.compiled
@@ -57,9 +62,13 @@ class Merging:
 
         Rows of one key find the same; so one of each is matched, all at once. Where what one row does could make
         another row's key match, each row is matched by itself."""
-        if len(rows) <= 1 or not self.independent:
-            return [one for row in rows for one in self._one(row)]
-        return self._merged(rows)
+        if len(rows) > 1 and self.independent and self._apart(rows):
+            return self._merged(rows)
+        made: list[Row] = []
+        for row in rows:
+            self.context.pulse()
+            made += self._one(row)
+        return made
 
     def _one(self, row: Row) -> list[Row]:
         """As `_merged`, of one row."""
@@ -174,30 +183,37 @@ class Merging:
 
     @property
     def independent(self) -> bool:
-        """Whether what is made or set for one row never matches another row's key."""
-        pattern = self.clause.pattern
-        if len(pattern.relationships) > 1:
-            return False
-        if any(map(self._either_way, pattern.relationships)):
-            return False
-        bound = self.bound
-        if pattern.relationships and len(bound) < 2:
-            return False
+        """Whether what is made or set for one row never matches another row's key, unless both are equal; in rows in
+        which no name of `reread` is an element."""
         changed = (*self.clause.on_create, *self.clause.on_match)
         keys = {key.text for key, _ in self.keys}
-        return all(
-            isinstance(item, SetProperty)
-            and isinstance(item.target, Property)
-            and item.target.key.text not in keys
-            for item in changed
+        return (
+            all(
+                isinstance(item, SetProperty)
+                and isinstance(item.target, Property)
+                and item.target.key.text not in keys
+                for item in changed
+            )
+            and self.reread is not None
+            and is_independent(self.clause.pattern, self.bound, self._undirected, self.context.mode)
         )
 
-    def _either_way(self, one: RelationshipPattern) -> bool:
-        """Whether a relationship between two nodes is found from both."""
-        types = {type_.text for type_ in one.types}
-        known = self.context.graph.snapshot.edge_types
-        undirected = any(t.name in types and not t.directed for t in known)
-        return one.direction is Direction.ANY or undirected
+    @property
+    def _undirected(self) -> set[str]:
+        """The types of relationships that have no direction in the store."""
+        return {t.name for t in self.context.graph.snapshot.edge_types if not t.directed}
+
+    def _reread(self) -> frozenset[str] | None:
+        """The names whose properties both the keys read and the clause sets; None where that is not known."""
+        changed = (*self.clause.on_create, *self.clause.on_match)
+        targets = [item.target for item in changed if isinstance(item, SetProperty)]
+        keys = {target.key.text for target in targets if isinstance(target, Property)}
+        return reread((value for _, value in self.keys), keys)
+
+    def _apart(self, rows: Sequence[Row]) -> bool:
+        """Whether no row's key reads what another row may set."""
+        names = self.reread or ()
+        return not any(isinstance(row[name], _ELEMENTS) for name in names for row in rows)
 
     def refuse_null(self, rows: Sequence[Row]) -> None:
         """Raise for a key or a node that is null. rows : with the hidden variables."""

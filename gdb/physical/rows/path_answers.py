@@ -37,7 +37,7 @@ def reached(context: RowContext, pattern: Pattern, rows: Sequence[Row]) -> I64 |
         return None
     bound = [end for end in dict.fromkeys(edge.ends) if end in rows[0]]
     reach = {*pattern.vertices, edge.name, *rows[0]}
-    conditions = [Condition(c.expression, c.names & reach) for c in pattern.conditions]
+    conditions = [replace(c, names=c.names & reach) for c in pattern.conditions]
     free = {*edge.ends} - {*bound}
     if not bound or not all(c.names and c.names <= free for c in conditions):
         return None

@@ -15,6 +15,7 @@ from gdb.language.hidden_names import HIDDEN, is_hidden
 from gdb.language.mentioned_names import mentioned
 from gdb.language.name_resolution import conjuncts
 from gdb.language.quantified_patterns import repeats, unroll_patterns
+from gdb.language.random_values import is_random
 from gdb.language.report import problem
 from gdb.language.scope import has_labels
 from gdb.language.syntax import (
@@ -54,25 +55,10 @@ if TYPE_CHECKING:
     from gdb.physical.rows.row_look_ups import Equality
     from gdb.physical.rows.row_program import RowProgram
 
-_WITH_NAMES = (
-    *(ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery),
-)
+_WITH_NAMES = ListComprehension, PatternComprehension, PatternTest, Quantified, Reduce, Subquery
 """Expressions that have names of their own, or that are not looked into."""
 
 _MOST_ACCEPTED = 4096
-
-
-def visible(row: Row) -> Row:
-    """The row without what the user did not name; a copy."""
-    for name in row:
-        if name.startswith(HIDDEN):
-            return {name: value for name, value in row.items() if not name.startswith(HIDDEN)}
-    return dict(row)
-
-
-def visible_rows(rows: list[Row]) -> list[Row]:
-    """Rows of the same names without what the user did not name; the rows themselves where he named all."""
-    return list(map(visible, rows)) if rows and any(map(is_hidden, rows[0])) else rows
 
 
 @dataclass(slots=True)
@@ -113,6 +99,11 @@ class RowEdge:
         return self.left, self.right
 
     @property
+    def mentions(self) -> frozenset[str]:
+        """The other names that the conditions of its relationships mention."""
+        return frozenset(n for c in self.conditions for n in mentioned(c)) - {self.name}
+
+    @property
     def how(self) -> str:
         """What is found of its paths over rows, for EXPLAIN."""
         if self.selector is not None:
@@ -132,10 +123,14 @@ class Route:
 
 @dataclass(frozen=True)
 class Condition:
-    """A part of the condition that must be true, and the names of the clause and of the rows that it mentions."""
+    """A part of the condition that must be true, and the names of the clause and of the rows that it mentions.
+
+    random : it is another value each time, and concerns whole rows: `names` has all names of the pattern.
+    """
 
     expression: Expression
     names: frozenset[str]
+    random: bool = False
 
     @cached_property
     def equalities(self) -> tuple[Equality, ...]:
@@ -324,8 +319,7 @@ def pattern_of(
 
 def pattern_of_match(text: str, clause: Match, default: MatchMode) -> Pattern:
     """Take a MATCH clause apart. default : its mode where it names none. Raises as `pattern_of`."""
-    mode = clause.mode or default
-    return _pattern(text, clause.numbered, clause.where, mode, clause.needed)
+    return _pattern(text, clause.numbered, clause.where, clause.mode or default, clause.needed)
 
 
 def _pattern(
@@ -374,12 +368,17 @@ class _PatternReader:
     ) -> Pattern:
         for self.clause, path in patterns:
             self._path(path)
-        if where is not None:
-            self.written.append(where)
-        parts = [part for whole in self.written for part in conjuncts(whole)]
-        parts = [part for part in parts if not self._of_each_step(part)]
-        self.found.conditions = [Condition(part, mentioned(part)) for part in parts]
+        every = self.written if where is None else [*self.written, where]
+        parts = [part for whole in every for part in conjuncts(whole)]
+        self.found.conditions = [self._condition(p) for p in parts if not self._of_each_step(p)]
         return self.found
+
+    def _condition(self, part: Expression) -> Condition:
+        if is_random(part):  # it is tested of each row, not of what several rows share
+            return Condition(
+                part, mentioned(part).union(self.found.vertices, self.found.edges), True
+            )
+        return Condition(part, mentioned(part))
 
     def _of_each_step(self, part: Expression) -> bool:
         """Whether a part of WHERE says of all relationships of a path what each must be; then it is a condition of
@@ -390,7 +389,7 @@ class _PatternReader:
             case _:
                 return False
         inner = tuple(walk(part.where))
-        if edge is None or not mentioned(part.where) <= {one.text}:
+        if edge is None or not mentioned(part.where) <= {one.text} or is_random(part.where):
             return False
         if any(isinstance(one, _WITH_NAMES) for one in inner):
             return False
@@ -417,8 +416,9 @@ class _PatternReader:
                 edge = self.found.edges[routes[0].edges[0]]
             case _:
                 return None
-        walks = edge is not None and edge.length is not None and edge.selector is None
-        return edge if walks and edge is not None and not edge.alone else None
+        if edge is None or edge.length is None or edge.selector is not None or edge.alone:
+            return None
+        return edge
 
     def _path(self, path: PathPattern) -> None:
         if path.selector is not None and len(path.relationships) != 1:

@@ -12,7 +12,7 @@ from gdb.base.values.elements import NodeValue
 from gdb.physical import counting
 from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.expand import expand_component
-from gdb.physical.rows.pattern import Condition
+from gdb.records import replace
 from gdb.storage.graph.adjacency import I64, U32
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def numbers(
     names = [name for name in component.vertices if name in rows[0]]
     own = {*component.vertices, *component.edges}
     reach = {*own, *rows[0]}
-    conditions = [Condition(c.expression, c.names & reach) for c in pattern.conditions]
-    alone = all(c.names <= own and c.names - {*names} for c in conditions)
+    conditions = [replace(c, names=c.names & reach) for c in pattern.conditions]
+    alone = all(c.names <= own and c.names - {*names} and not c.random for c in conditions)
     if not names or not alone or any(name in rows[0] for name in component.edges):
         return None
     run = ComponentRun(context, pattern, component)

@@ -15,8 +15,8 @@ import numpy as np
 
 from gdb.base.values.comparison import group_key
 from gdb.errors import GdbError
-from gdb.functions.library import varies
-from gdb.language.mentioned_names import mentioned
+from gdb.language.mentioned_names import asks, mentioned
+from gdb.language.random_values import is_random
 from gdb.language.syntax import (
     Call,
     Comparator,
@@ -24,12 +24,8 @@ from gdb.language.syntax import (
     Expression,
     In,
     Name,
-    PatternComprehension,
-    PatternTest,
     Property,
-    Subquery,
     Variable,
-    walk,
 )
 from gdb.records import dataclass, quick
 from gdb.storage.graph.adjacency import I64, U32
@@ -123,11 +119,7 @@ def _sides(expression: Expression) -> Iterator[tuple[Expression, Expression, boo
 
 def _wayward(value: Expression) -> bool:
     """Whether a value is not the row's alone: by chance, or found by matching."""
-    return any(
-        isinstance(part, (PatternTest, PatternComprehension, Subquery))
-        or (isinstance(part, Call) and varies(part.function.text.lower()))
-        for part in walk(value)
-    )
+    return asks(value) or is_random(value)
 
 
 def seek(

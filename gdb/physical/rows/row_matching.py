@@ -18,15 +18,18 @@ from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
 from gdb.base.values.elements import NodeValue, PathValue, RelationshipValue
 from gdb.base.values.sizes import Pile
+from gdb.errors import NotSupported
 from gdb.language.mentioned_names import mentioned
-from gdb.language.syntax import Comparator, Comparison, Expression
+from gdb.language.report import problem
+from gdb.language.syntax import Comparator, Comparison, Expression, Name, Quantified, Variable
 from gdb.physical.rows.batches import MOST, Few
 from gdb.physical.rows.component import Table
 from gdb.physical.rows.component_matching import ComponentMatching
 from gdb.physical.rows.distinct_paths import rivals
-from gdb.physical.rows.pattern import Component, Pattern, RowEdge, Variant
+from gdb.physical.rows.pattern import Component, Condition, Pattern, RowEdge, Variant
 from gdb.physical.rows.row_look_ups import ValuesOf
 from gdb.physical.rows.subqueries import Prepared
+from gdb.records import replace
 from gdb.storage.graph.adjacency import I64, U32
 
 if TYPE_CHECKING:
@@ -140,9 +143,7 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
             components = [other for other in components if other is not component]
             parts = self._joined(component, table)
         else:
-            # shortest paths come last: they are looked for among those that the rest of the pattern leaves
-            ready = [e for e in long if self.bound & set(e.ends)]
-            edge = min(ready, key=lambda e: e.selector is not None)
+            edge = self._next_walk(long)
             long = [other for other in long if other is not edge]
             parts = self._walked(edge, table)
         for some in parts:
@@ -244,7 +245,7 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
         inside = self.reach & ({*component.vertices, *component.edges} - self.bound)
         pairs: list[tuple[I64, I64]] = []
         for condition in self.waiting:
-            sides = sides_of(condition.expression, self.reach, inside, self.bound)
+            sides = sides_of(condition, self.reach, inside, self.bound)
             if sides is None:
                 continue
             codes: dict[object, int] = {}
@@ -265,9 +266,40 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
 
     # ---- paths -----------------------------------------------------------------------------------
 
+    def _next_walk(self, long: Sequence[RowEdge]) -> RowEdge:
+        """The paths to walk now. Shortest ones come last: they are looked for among those that the rest of the pattern
+        leaves. Where the conditions of each mention what others find, those of one wait until that is found."""
+        ready = [edge for edge in long if self._may_walk(edge)]
+        if not ready:
+            ready = [edge for edge in long if not self.bound.isdisjoint(edge.ends)]
+        edge = min(ready, key=lambda e: e.selector is not None)
+        if edge.selector is not None and (needs := self._needs(edge)):
+            names = ", ".join(f"'{name}'" for name in sorted(needs))
+            raise problem(
+                *(NotSupported, self.context.text, edge.place),
+                f"a shortest path over relationships whose condition mentions {names} is not supported: that is found "
+                "together with it.",
+                "Match the path in a MATCH of its own, behind the one that finds what its condition mentions.",
+            )
+        return edge
+
+    def _without_late(self, edge: RowEdge) -> RowEdge:
+        """The edge without the conditions on its relationships that mention what is not bound; these wait."""
+        if not self._needs(edge):
+            return edge
+        unbound = self.reach - self.bound - {edge.name}
+        late = [one for one in edge.conditions if mentioned(one) & unbound]
+        for one in late:
+            if not edge.alone:
+                several = Variable(edge.name, one.place)
+                one = Quantified("all", Name(edge.name, one.place), several, one, one.place)
+            self.waiting = [*self.waiting, Condition(one, mentioned(one) | {edge.name})]
+        return replace(edge, conditions=tuple(one for one in edge.conditions if one not in late))
+
     def _walked(self, edge: RowEdge, table: list[Numbered]) -> Iterator[list[Numbered]]:
         from gdb.physical.rows.walking import Walk  # machine code of its own
 
+        edge = self._without_late(edge)
         others = [one for one in rivals(self.pattern, edge) if one.name in self.bound]
         # of two shortest paths none goes before the other: each is looked for, then they must differ
         apart = [e for e in others if edge.selector is None or e.selector is None]
@@ -295,10 +327,13 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
 
 
 def sides_of(
-    expression: Expression, reach: frozenset[str], inside: frozenset[str], bound: set[str]
+    condition: Condition, reach: frozenset[str], inside: frozenset[str], bound: set[str]
 ) -> tuple[Expression, Expression] | None:
     """Both sides of an equality, that of the component first; None where it is something else."""
+    expression = condition.expression
     if not isinstance(expression, Comparison) or expression.operator is not Comparator.EQUAL:
+        return None
+    if condition.random:
         return None
     for mine, other in (
         (expression.left, expression.right),

@@ -17,8 +17,8 @@ from gdb.language.report import row_count
 from gdb.language.syntax import Call, Expression
 from gdb.logical.operators import Aggregate, Distinct, Filter, Limit, Names, Project, Sort
 from gdb.physical.rows.batches import FIRST, MOST, Parts
-from gdb.physical.rows.pattern import visible
 from gdb.physical.rows.subqueries import Prepared, compile_expressions
+from gdb.physical.rows.visible_names import visible
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value

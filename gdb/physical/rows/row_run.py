@@ -73,8 +73,9 @@ from gdb.physical.rows.batches import (
     padded_rows,
     regroup_rows,
 )
-from gdb.physical.rows.pattern import Pattern, pattern_of, visible, visible_rows
+from gdb.physical.rows.pattern import Pattern, pattern_of
 from gdb.physical.rows.subqueries import Prepared
+from gdb.physical.rows.visible_names import visible, visible_rows
 from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
@@ -87,7 +88,6 @@ else:
     row_matching = deferred("gdb.physical.rows.row_matching")
     merging = deferred("gdb.physical.rows.merging")
     row_projection = deferred("gdb.physical.rows.row_projection")
-
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
 """The bound of a run that begins with few rows."""

@@ -33,10 +33,10 @@ from gdb.physical.rows.creating import created
 from gdb.physical.rows.element_changes import assigned, deleted, removed
 from gdb.physical.rows.merging import Merging
 from gdb.physical.rows.object_graph import Graph
-from gdb.physical.rows.pattern import visible_rows
 from gdb.physical.rows.row_run import RowsAnswer, Runner, extensions
 from gdb.physical.rows.row_steps import RowSteps, Unsuited
 from gdb.physical.rows.values import taken
+from gdb.physical.rows.visible_names import visible_rows
 from gdb.records import dataclass
 
 if TYPE_CHECKING:

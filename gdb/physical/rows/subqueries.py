@@ -27,7 +27,8 @@ from gdb.language.syntax import (
     rebuilt,
 )
 from gdb.logical.merge_matches import one_pattern
-from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match, visible
+from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match
+from gdb.physical.rows.visible_names import visible
 from gdb.records import dataclass, replace
 
 if TYPE_CHECKING:

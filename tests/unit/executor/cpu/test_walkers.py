@@ -210,6 +210,21 @@ def test_shortest_paths() -> None:
             assert sorted((row, path) for row, path, _ in told(found)) == sorted(per), seed
 
 
+@pytest.mark.usefixtures("_buffers")
+def test_lengths_of_shortest_paths() -> None:
+    tried = Counter[bool]()
+    for seed in range(700):
+        case = Case(4000 + seed, goals=True)
+        if case.question.low > 1 or case.question.used_at is not None:
+            continue
+        rows, lengths = shortest_paths.shortest_lengths(case.question, UNHINDERED)
+        several = [one.taken(Taken.FIRST, 1) for one in case.walks]
+        wanted = [(k, len(path)) for k, one in enumerate(several) for path in one]
+        assert list(zip(rows.tolist(), lengths.tolist(), strict=True)) == wanted, seed
+        tried[bool(wanted)] += 1
+    assert min(tried.values()) > 30
+
+
 def test_many_rows_that_share_an_end() -> None:
     """One search for all of them, from either side."""
     edges = [("R", k, (k + 1) % 40) for k in range(40)] + [("R", 0, 20), ("R", 20, 30)]

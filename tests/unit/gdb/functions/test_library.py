@@ -99,7 +99,17 @@ def call(name, *arguments):
         ("nullIf", [1, 2], 1),
         ("exists", [None], False),
         ("valueType", [1], "INTEGER NOT NULL"),
-        ("valueType", [[1, "a", None]], "LIST<INTEGER | STRING> NOT NULL"),
+        ("valueType", [[1, "a", None]], "LIST<STRING | INTEGER> NOT NULL"),
+        (
+            "valueType",
+            [[1.5, 1, "a", True]],
+            "LIST<BOOLEAN NOT NULL | STRING NOT NULL | INTEGER NOT NULL | FLOAT NOT NULL> NOT NULL",
+        ),
+        (
+            "valueType",
+            [[[1], ["a"], {}]],
+            "LIST<MAP NOT NULL | LIST<STRING NOT NULL> NOT NULL | LIST<INTEGER NOT NULL> NOT NULL> NOT NULL",
+        ),
         ("labels", [ANN], ["A", "P"]),
         ("id", [BOB], "b"),
         ("elementId", [BOB], "X:b"),

@@ -133,7 +133,7 @@ REFUSED = [
         "AmbiguousAggregationExpression",
     ),
     ("MATCH (n) RETURN n.x AS x, count(*) + COUNT { (n)-->() }", "AmbiguousAggregationExpression"),
-    ("MATCH (n) RETURN DISTINCT n.x ORDER BY [(n)-->(m) | m.x]", "UndefinedVariable"),
+    ("MATCH (n) RETURN DISTINCT n.x ORDER BY [(m)-->() | n.x]", "UndefinedVariable"),
     ("MATCH (n) RETURN n LIMIT count(*)", "NonConstantExpression"),
     ("MATCH (n) RETURN n LIMIT toFloat('1')", "InvalidArgumentType"),
     # kinds

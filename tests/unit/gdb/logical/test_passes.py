@@ -52,6 +52,10 @@ LEFT = [
     "MATCH (a) WITH a, a.x AS x ORDER BY x RETURN a",
     "MATCH (a) WITH a.x AS x WHERE x > 1 RETURN x",
     "MATCH (a) WITH a.x AS x RETURN x + 1 AS y",
+    "MATCH (a) WITH a.x + 1 AS x RETURN x AS y, x AS z",  # it would be computed twice
+    "MATCH (a) WITH a, rand() AS r RETURN r AS y, r AS z",
+    "MATCH (a) WITH a WHERE rand() < 0.5 MATCH (a)-->(b) RETURN b",
+    "MATCH (a) WHERE rand() < 0.5 MATCH (a)-->(b) RETURN b",
 ]
 
 

@@ -18,7 +18,7 @@ from gdb.run import columns_or_rows
 from tests.support.chain_queries import Queries, graph_queries
 from tests.support.counting_queries import Counts
 from tests.support.effort import share
-from tests.support.ways import WAYS, forced
+from tests.support.ways import WAYS, Way, forced
 from tests.unit.gdb.physical.test_column_chains import Ways
 
 SEEDS, QUERIES = share(10), 40
@@ -356,3 +356,29 @@ def test_no_path_begins_at_a_deleted_node(text: str) -> None:
             with forced(way):
                 answers.append(sorted(db.execute(text).fetchall(), key=repr))
         assert all(answer == answers[-1] for answer in answers), answers
+
+
+@pytest.mark.parametrize("way", ["columns", "rows"])
+@pytest.mark.parametrize("length", ["*", "*0..", "*..3", "*1..2"])
+@pytest.mark.parametrize("arrow", ["-[:K{}]-", "-[:K{}]->"])
+@pytest.mark.parametrize("kind", ["shortestPath", "allShortestPaths"])
+def test_lengths_of_shortest_paths_from_one_node(
+    kind: str, arrow: str, length: str, way: Way
+) -> None:
+    """One search finds all of them, where no path itself is needed."""
+    draw = random.Random(3)
+    with gdb.connect() as db, forced(way):
+        db.execute(
+            "CREATE (:S {i: 3}) WITH 1 AS one UNWIND [0, 1, 2] + range(4, 29) AS i CREATE (:P {i: i})"
+        )
+        db.execute("MATCH (s:S), (b {i: 0}), (c {i: 1}) CREATE (s)-[:K]->(b)-[:K]->(c)")
+        for _ in range(45):
+            ends = {"a": draw.randrange(30), "b": draw.randrange(30)}
+            db.execute("MATCH (a {i: $a}), (b {i: $b}) CREATE (a)-[:K]->(b)", ends)
+        match = f"MATCH p = {kind}((a:S){arrow.format(length)}(b:P))"
+        found = sorted(map(tuple, db.execute(f"{match} RETURN DISTINCT b.i, length(p)")))
+        listed = db.execute(f"{match} RETURN DISTINCT b.i AS i, size(nodes(p)) - 1 AS length")
+        assert found == sorted(map(tuple, listed))
+        (count,) = db.execute(f"{match} WHERE length(p) > 1 RETURN count(*)").fetchall()[0]
+        (each,) = db.execute(f"{match} WHERE size(nodes(p)) > 2 RETURN count(*)").fetchall()[0]
+        assert count == each > 0

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
 import gdb
 from gdb.logical import planning, rewrites
+from tests.support.ways import WAYS, Way, forced
 
 GRAPH = "CREATE (:A {x: 1})-[:R]->(:B {i: 5}), (:A {x: 2})-[:R]->(:B {i: 9})"
 READS: dict[str, list[tuple[object, ...]]] = {
@@ -109,3 +112,51 @@ def test_nothing_else_may_have_such_a_name(body: str) -> None:
 def test_the_older_form_drops_them() -> None:
     with gdb.connect() as db, pytest.raises(gdb.errors.NameProblem, match="add a to it"):
         db.execute("MATCH (a:A) CALL { WITH a WITH 1 AS q RETURN a.x AS w } RETURN w")
+
+
+# ---- behind a projection that groups rows --------------------------------------------------------
+
+GROUPED = {
+    "MATCH (a)-->(b) WITH a, count(*) AS n WHERE EXISTS { (a)<--(%) } RETURN a.n, n": "b",
+    "MATCH (a)-->(b) WITH DISTINCT a WHERE EXISTS { (a)<--(%) } RETURN a.n": "b",
+    "MATCH (a)-->(b) WITH a AS x, count(*) AS n WHERE EXISTS { (%)-->(x) } RETURN x.n, n": "a",
+    "MATCH (a)-->(b) WITH DISTINCT a AS x WHERE EXISTS { (%)-->(x) } RETURN x.n": "a",
+    "MATCH (a)-->(b) WITH a AS x, count(*) AS n WHERE a.n > 1 AND EXISTS { (%)-->(x) } RETURN x.n, n": "a",
+    "MATCH (a)-->(b) WITH a, count(*) AS n ORDER BY COUNT { (a)<--(%) }, a.n LIMIT 3 RETURN a.n, n": "b",
+    "MATCH (a)-->(b) WITH DISTINCT a ORDER BY COUNT { (a)<--(%) }, a.n LIMIT 3 RETURN a.n": "b",
+    "MATCH (a)-->(b) WITH a, count(*) AS n WHERE size([(a)<--(%) | %.n]) > 0 RETURN a.n, n": "b",
+    "MATCH (a)-->(b) WITH a, count(*) AS n WHERE COUNT { MATCH (a)<--(%) WHERE %.n > 2 } > 0 RETURN a.n, n": "b",
+    "MATCH (a)-->(b) WITH a.n AS k, count(*) AS n WHERE EXISTS { (% {n: k})-->() } RETURN k, n": "a",
+    "MATCH (a)-->(b) WITH a AS x, count(*) + COUNT { (a)-->() } AS n WHERE EXISTS { (%)-->(x) } RETURN x.n, n": "a",
+    "MATCH (z:N {n: 3}) CALL (z) { MATCH (a)-->(b) WITH a, count(*) AS n WHERE EXISTS { (z)<--(%) }"
+    " RETURN a.n AS m, n } RETURN m, n": "b",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_name_that_is_no_column_is_a_new_one_behind_a_projection_that_groups(way: Way) -> None:
+    draw = random.Random(1)
+    with gdb.connect() as db, forced(way):
+        db.execute("UNWIND range(0, 5) AS i CREATE (:N {n: i})")
+        for _ in range(12):
+            ends = {"a": draw.randrange(6), "b": draw.randrange(6)}
+            db.execute("MATCH (a {n: $a}), (b {n: $b}) CREATE (a)-[:T]->(b)", ends)
+        for text, name in GROUPED.items():
+            found = sorted(map(tuple, db.execute(text.replace("%", name))))
+            assert found == sorted(map(tuple, db.execute(text.replace("%", "other")))), text
+            assert found
+
+
+def test_names_before_a_grouping_are_gone_from_its_subqueries() -> None:
+    with gdb.connect() as db:
+        db.execute("CREATE (:N {n: 1})-[:T]->(:N {n: 2})")
+        for condition in ("EXISTS { (a)-->(c) WHERE c.n = b.n }", "(a)-->(b)"):
+            for columns in ("DISTINCT a", "a, count(*) AS n"):
+                with pytest.raises(gdb.NameProblem, match="'b'"):
+                    db.execute(f"MATCH (a)-->(b) WITH {columns} WHERE {condition} RETURN 1")
+        # where no rows are put together, WHERE sees what was before; and a column may be repeated
+        seen = "MATCH (a)-->(b) WITH a WHERE EXISTS { (a)<--(b) } RETURN a.n"
+        assert db.execute(seen).fetchall() == []
+        again = "COUNT { (a)-->(b) }"
+        text = f"MATCH (a)-->(b) WITH DISTINCT a.n AS n, {again} AS c WHERE {again} > 0 RETURN n, c"
+        assert db.execute(text).fetchall() == [(1, 1)]
