@@ -322,7 +322,8 @@ class Plan:
     terms : further plans whose counts, each times its coefficient, are added to this one's (conditions
         that this plan leaves out, by inclusion and exclusion).
     optional : parts that need not be there, of a counting plan; `vertices`, `edges` and `candidates` include theirs.
-    extended : the graph that it is for, where that is the one given and more (`gdb.planner.equal_values`).
+    extended : the graph that it is for, where that is the one given and more (`gdb.planner.equal_values`); its last
+        `further` query vertices are that.
     stages : what `gdb.executor.nest.prepare` made of this plan and keeps with it. runs : what its runs took.
     """
 
@@ -342,6 +343,7 @@ class Plan:
     terms: tuple[tuple[int, Plan], ...] = ()
     optional: tuple[OptionalPart, ...] = ()
     extended: GraphSource | None = field(default=None, compare=False, repr=False)
+    further: int = 0
     stages: dict[tuple[int, bool], tuple[object, object]] = field(
         default_factory=dict, compare=False, repr=False
     )

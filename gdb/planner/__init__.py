@@ -258,7 +258,7 @@ def _extended(made: Plan, graph: ExtendedGraph, switched_off: frozenset[str]) ->
     """A plan, and its terms, that runs over more than the graph that is given."""
     terms = tuple((factor, _extended(term, graph, switched_off)) for factor, term in made.terms)
     notes = replace(made.notes, switched_off=switched_off)
-    return replace(made, extended=graph, terms=terms, notes=notes)
+    return replace(made, extended=graph, further=graph.further, terms=terms, notes=notes)
 
 
 def _with_terms(

@@ -58,7 +58,7 @@ class ExtendedGraph:
         further: Sequence[Further],
         own: Mapping[tuple[str, Direction], Adjacency],
     ) -> None:
-        self.base, self.first = base, base.vertex_count
+        self.base, self.first, self.further = base, base.vertex_count, len(further)
         end = max((end for one in further for _, end in one.ranges), default=self.first)
         if end >= _MOST_VIDS:
             raise LimitExceeded(

@@ -230,7 +230,7 @@ def _stay_unlike(plan: Plan, bound: BoundQuery, kinds: Sequence[str]) -> bool:
 def _takes_others(plan: Plan, bound: BoundQuery) -> bool:
     """Whether a plan can be run over other candidates: it has the query's own vertices, no terms that have some of
     their own, no numbering by degree, which has other vids."""
-    own = len(plan.candidates) == len(bound.graph.vertices)
+    own = len(plan.candidates) == len(bound.graph.vertices) + plan.further
     return own and not plan.terms and not plan.ranked and plan.divisor == 1
 
 
