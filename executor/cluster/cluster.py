@@ -148,8 +148,8 @@ def shares(
     They are what the tasks of the last run took. Before there was one they are estimated, and corrected by what the
     last run on this machine's CPU took, as if all of its threads had worked all the time.
     """
-    if not isinstance(graph, Snapshot):
-        # a graph with rows of this query as vertices (`gdb.physical.row_graph`): no store has them, so none can open it
+    if not all(isinstance(plan.over(graph), Snapshot) for plan in plans):
+        # rows or values are vertices (`gdb.planner.extended_graph`), which no store has
         return [None for _ in plans]
     found = [_seconds(plan, graph, cluster, bindings) for plan in plans]
     here = plans[0].runs.last.get("cpu")  # of a count, that of its terms too
@@ -166,8 +166,6 @@ def _whole(found: Sequence[float | None]) -> float:
 def _seconds(
     plan: Plan, graph: GraphSource, cluster: Cluster, bindings: Bindings | None
 ) -> float | None:
-    if plan.extended is not None:  # other processes have no more than the graph
-        return None
     prepared = stage(plan, graph, bindings)
     if prepared.tables.loops == 0 or len(prepared.roots) < 2:
         return None
