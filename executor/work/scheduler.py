@@ -118,9 +118,24 @@ class Weights:
         where there are roots."""
         n, parts = len(self), max(parts, 1)
         each = self.total / parts
-        marks = (self.roots_within(k * each, less=True) + 1 for k in range(1, parts))
-        ends = sorted({0, *(min(mark, n) for mark in marks), n})
+        marks = self._roots_below([k * each for k in range(1, parts)])
+        ends = sorted({0, *(min(mark + 1, n) for mark in marks), n})
         return [*pairwise(ends)]
+
+    def _roots_below(self, weights: list[float]) -> list[int]:
+        """As `roots_within` with `less`, for several weights, ascending; each piece is summed up once."""
+        if self._offsets is not None:
+            return [self.roots_within(weight, less=True) for weight in weights]
+        ends, found = self._piece_ends(), list[int]()
+        pieces = np.searchsorted(ends[1:], weights, "left")
+        for piece in np.unique(pieces).tolist():
+            own = np.array(weights)[pieces == piece]
+            if piece == len(ends) - 1:
+                found += [len(self)] * len(own)
+                continue
+            sums = np.cumsum(self.each[piece * _PIECE : (piece + 1) * _PIECE])
+            found += (piece * _PIECE + np.searchsorted(sums, own - ends[piece], "left")).tolist()
+        return found
 
     def part(self, which: slice | I64 | npt.NDArray[np.bool_]) -> Weights:
         """Of some of the roots, by their places, or a mark for each."""
