@@ -294,11 +294,18 @@ def _compare_with_constant(operator: Operator, column: Column, right: Fixed) -> 
     """Each value of a column with a constant."""
     if isinstance(right.value, bytes):
         return text_masks.compare_texts(_UFUNCS[operator], column, right.value)
-    comparison = _as_column(operator, column.kind, right.value)
+    return compare_with_number(operator, column.kind, column.values, right.value)
+
+
+def compare_with_number(
+    operator: Operator, kind: Kind, values: Numbers, number: int | float
+) -> Bools:
+    """Each value of a kind of numbers with a constant, exactly, also an integer with a float."""
+    comparison = _as_column(operator, kind, number)
     if isinstance(comparison, bool):
-        return np.full(len(column), comparison)
+        return np.full(len(values), comparison)
     operator, bound = comparison
-    return _UFUNCS[operator](column.values, bound)
+    return _UFUNCS[operator](values, bound)
 
 
 def _as_column(

@@ -5,14 +5,13 @@ Both are made when a plan first needs them, and kept as long as the view, the lo
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
 
 from gdb.base import waiting
-from gdb.base.once import MadeOnce
+from gdb.base.once import MadeOnce, MadeWithin
 from gdb.records import dataclass
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
@@ -47,7 +46,7 @@ class _Kept:
     """What was made of one view. ends : by edge id the neighbour that the edge leads to, u32[edges]."""
 
     def __init__(self, _: Adjacency) -> None:
-        self.orders: OrderedDict[int, Ordered] = OrderedDict()
+        self.orders: MadeWithin[int, Ordered] = MadeWithin()
         self.ends: U32 | None = None
         self.lock = waiting.Lock()
 
@@ -60,18 +59,9 @@ def order_rows(view: Adjacency, eids: I64, values: I64) -> Ordered:
 
     Cost: sorting all edges of the view, about 0.3 microseconds for each.
     """
-    kept = _of_views.of(view)
-    with kept.lock:
-        known = kept.orders
-        found = known.get(id(values))  # it holds the values, so that none else has their address
-        if found is None:
-            make = partial(_order, view, eids, values)
-            found = known[id(values)] = waiting.aside(len(eids), make)
-        known.move_to_end(id(values))
-        held = sum(one.bytes for one in known.values())
-        while held > MOST_KEPT and len(known) > 1:
-            held -= known.popitem(last=False)[1].bytes
-        return found
+    make = partial(waiting.aside, len(eids), partial(_order, view, eids, values))
+    # it holds the values, so that none else has their address
+    return _of_views.of(view).orders.of(id(values), make, MOST_KEPT)
 
 
 def _order(view: Adjacency, eids: I64, values: I64) -> Ordered:

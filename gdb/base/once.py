@@ -1,16 +1,29 @@
-"""Values that are made once: in each process, or of each object."""
+"""Values that are made once: in each process, of each object, or as long as they take few bytes."""
 
 from __future__ import annotations
 
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from gdb.base import forks, waiting
 
 T = TypeVar("T")
 K = TypeVar("K")
 V = TypeVar("V")
+
+
+class Weighed(Protocol):
+    """What says how much memory it takes."""
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of its own."""
+        ...
+
+
+W = TypeVar("W", bound=Weighed)
 
 
 class PerProcess(Generic[T]):
@@ -63,3 +76,29 @@ class MadeOnce(Generic[K, V]):
                 if found is None:
                     found = self._made[key] = self._make(key)
         return found
+
+
+class MadeWithin(Generic[K, W]):
+    """What is made once for each key; of more bytes than may be kept the longest unused is given up first, and never
+    the last one."""
+
+    def __init__(self) -> None:
+        self._made: OrderedDict[K, W] = OrderedDict()
+        self._lock = waiting.Lock()
+
+    @property
+    def bytes(self) -> int:
+        """Of all that is kept."""
+        return sum(one.bytes for one in self._made.values())
+
+    def of(self, key: K, make: Callable[[], W], most: int) -> W:
+        """What `make` makes, or has made for this key. most : bytes that may be kept."""
+        with self._lock:  # a second thread waits for the first
+            found = self._made.get(key)
+            if found is None:
+                found = self._made[key] = make()
+            self._made.move_to_end(key)
+            held = self.bytes
+            while held > most and len(self._made) > 1:
+                held -= self._made.popitem(last=False)[1].bytes
+            return found

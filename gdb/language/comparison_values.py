@@ -7,15 +7,13 @@ both sides. The arrays are kept as long as the snapshot, so that queries share t
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from gdb.base import waiting
-from gdb.base.once import MadeOnce
+from gdb.base.once import MadeOnce, MadeWithin
 from gdb.executor.plan.plan import MISSING
 from gdb.functions.types import TypeName
 from gdb.language.scope import Scope
@@ -122,28 +120,18 @@ class _Ranks:
 Made = TypeVar("Made", _Integers, _Ranks)
 
 
-class _Kept:
-    """What was made of one snapshot, the longest unused first."""
-
-    def __init__(self, _: Snapshot) -> None:
-        self.known: OrderedDict[Hashable, _Integers | _Ranks] = OrderedDict()
-        self.lock = waiting.Lock()
-
-    def of(self, kind: type[Made], key: Hashable, make: Callable[[], Made]) -> Made:
-        """What `make` makes, or has made for this key."""
-        with self.lock:
-            found = self.known.get((kind, key))
-            if not isinstance(found, kind):
-                found = make()
-            self.known[kind, key] = found
-            self.known.move_to_end((kind, key))
-            held = sum(one.bytes for one in self.known.values())
-            while held > MOST_KEPT and len(self.known) > 1:
-                held -= self.known.popitem(last=False)[1].bytes
-            return found
+def _nothing(_: Snapshot) -> MadeWithin[Hashable, _Integers | _Ranks]:
+    return MadeWithin()
 
 
-_of_snapshots = MadeOnce(_Kept)
+_of_snapshots = MadeOnce(_nothing)
+
+
+def _kept(scope: Scope, kind: type[Made], key: Hashable, make: Callable[[], Made]) -> Made:
+    """What is made of the scope's snapshot, once for a key."""
+    found = _of_snapshots.of(scope.snapshot).of((kind, key), make, MOST_KEPT)
+    assert isinstance(found, kind)
+    return found
 
 
 def _place(scope: Scope, side: Side) -> Hashable:
@@ -157,13 +145,12 @@ def _place(scope: Scope, side: Side) -> Hashable:
 
 
 def _whole(scope: Scope, side: Side) -> _Integers:
-    kept = _of_snapshots.of(scope.snapshot)
-    return kept.of(_Integers, _place(scope, side), lambda: _read_whole(scope, side))
+    return _kept(scope, _Integers, _place(scope, side), lambda: _read_whole(scope, side))
 
 
 def _ranked(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeName]) -> _Ranks:
     key = tuple(_place(scope, side) for side in sides)
-    return _of_snapshots.of(scope.snapshot).of(_Ranks, key, lambda: _rank(scope, sides, kinds))
+    return _kept(scope, _Ranks, key, lambda: _rank(scope, sides, kinds))
 
 
 # ---- reading -------------------------------------------------------------------------------------

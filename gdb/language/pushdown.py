@@ -8,9 +8,7 @@ the tail, so that matching decides what is read.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
-from functools import partial
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +17,7 @@ import numpy.typing as npt
 from gdb.base.sql import exp, joined
 from gdb.errors import QueryError
 from gdb.functions.types import INTEGER
+from gdb.imports import deferred
 from gdb.language import syntax
 from gdb.language.aggregation import is_aggregate
 from gdb.language.canonical import canonical, conjunction
@@ -29,12 +28,15 @@ from gdb.language.syntax import Comparator, Expression, children, walk
 from gdb.records import dataclass, field, replace
 
 if TYPE_CHECKING:
+    from gdb.executor.conditions import masks
     from gdb.executor.relational.relational_tail import Value
     from gdb.language.element_columns import ElementColumns
+else:
+    masks = deferred("gdb.executor.conditions.masks")  # only orders of ids need it here
 
 I64 = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-_HALF = 1 << 63  # one more than the largest integer
+_ORDERS: dict[str, masks.Operator] = {"<": "<", "<=": "<=", ">": ">", ">=": ">="}
 
 
 IdTerms = syntax.Parameter | tuple[syntax.Literal | syntax.Parameter, ...]
@@ -170,21 +172,14 @@ def _id_terms(scope: Scope, condition: Expression) -> IdTerms | None:
     return constants
 
 
-_TURNED = {
-    Comparator.LESS: Comparator.GREATER,
-    Comparator.LESS_EQUAL: Comparator.GREATER_EQUAL,
-    Comparator.GREATER: Comparator.LESS,
-    Comparator.GREATER_EQUAL: Comparator.LESS_EQUAL,
-}
-
-
-def _order_of_id(scope: Scope, condition: Expression) -> Callable[[I64], Flags] | None:
-    """What tests integer ids for a condition that is id(x) < constant, or another order; None where it is none."""
-    if not isinstance(condition, syntax.Comparison) or condition.operator not in _TURNED:
+def _order_of_id(scope: Scope, condition: Expression) -> tuple[masks.Operator, int | float] | None:
+    """The order of integer ids and the number of a condition that is id(x) < constant, or another order; None where it
+    is none."""
+    if not isinstance(condition, syntax.Comparison) or condition.operator not in _ORDERS:
         return None
-    subject, constant, operator = condition.left, condition.right, condition.operator
+    subject, constant, operator = condition.left, condition.right, _ORDERS[condition.operator]
     if not is_id(subject):
-        subject, constant, operator = constant, subject, _TURNED[operator]
+        subject, constant, operator = constant, subject, masks.swapped(operator)
     value: object = None
     if isinstance(constant, syntax.Literal):
         value = constant.value
@@ -193,9 +188,22 @@ def _order_of_id(scope: Scope, condition: Expression) -> Callable[[I64], Flags] 
     if not is_id(subject) or not isinstance(value, (int, float)) or isinstance(value, bool):
         return None
     (element,) = elements(subject)
-    if not _has_integer_ids(scope, element):
-        return None
-    return partial(_in_order, operator, value)
+    return (operator, value) if _has_integer_ids(scope, element) else None
+
+
+def _split_orders(
+    scope: Scope, conditions: Sequence[Expression]
+) -> tuple[list[tuple[masks.Operator, int | float]], list[Expression]]:
+    """What some conditions say of the order of ids, and the other conditions."""
+    found: list[tuple[masks.Operator, int | float]] = []
+    rest = list[Expression]()
+    for condition in conditions:
+        order = _order_of_id(scope, condition)
+        if order is None:
+            rest.append(condition)
+        else:
+            found.append(order)
+    return found, rest
 
 
 def _has_integer_ids(scope: Scope, element: syntax.ElementReference) -> bool:
@@ -203,19 +211,6 @@ def _has_integer_ids(scope: Scope, element: syntax.ElementReference) -> bool:
         return scope.id_type(element, element.place) == INTEGER
     except QueryError:  # some are numbers
         return False
-
-
-def _in_order(operator: Comparator, value: float, ids: I64) -> Flags:
-    """Which ids compare so with a number; exactly, also where it is a float."""
-    if value != value or value in (math.inf, -math.inf):
-        above = operator in (Comparator.GREATER, Comparator.GREATER_EQUAL)
-        return np.full(len(ids), value == value and (value < 0) is above, np.bool_)
-    if operator in (Comparator.LESS, Comparator.GREATER_EQUAL):  # less than the next integer
-        least = min(max(math.ceil(value), -_HALF), _HALF)
-    else:
-        least = min(max(math.floor(value) + 1, -_HALF), _HALF)
-    below = ids < least if least < _HALF else np.ones(len(ids), np.bool_)
-    return below if operator in (Comparator.LESS, Comparator.LESS_EQUAL) else ~below
 
 
 def _is_id(scope: Scope, expression: Expression) -> bool:
@@ -354,9 +349,8 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
     from gdb.language.equalities import looked_up
     from gdb.language.masking import mask_test
 
-    orders = [order for c in conditions if (order := _order_of_id(scope, c)) is not None]
+    orders, rest = _split_orders(scope, conditions)
     if orders:
-        rest = [c for c in conditions if _order_of_id(scope, c) is None]
         found_by_id = _in_orders(scope, groups, orders)
         return (
             _common([found_by_id, _with_properties(scope, groups, rest)]) if rest else found_by_id
@@ -385,7 +379,7 @@ def _with_properties(scope: Scope, groups: Sequence[int], conditions: Sequence[E
 
 
 def _in_orders(
-    scope: Scope, groups: Sequence[int], orders: Sequence[Callable[[I64], Flags]]
+    scope: Scope, groups: Sequence[int], orders: Sequence[tuple[masks.Operator, int | float]]
 ) -> I64:
     """The vids in some groups whose ids pass tests, ascending."""
     from gdb.executor.relational.lookup import ids_by_vid  # here: only orders of ids need it
@@ -393,9 +387,15 @@ def _in_orders(
     ids, snapshot = ids_by_vid(scope.snapshot), scope.snapshot
     found = [np.zeros(0, np.int64)]
     for first, end in sorted(r for group in groups for r in snapshot.groups[group].ranges):
-        passed = np.logical_and.reduce([order(ids[first:end]) for order in orders])
-        found.append(np.flatnonzero(passed) + first)
+        found.append(np.flatnonzero(_in_all(orders, ids[first:end])) + first)
     return np.concatenate(found)
+
+
+def _in_all(orders: Sequence[tuple[masks.Operator, int | float]], ids: I64) -> Flags:
+    """Which ids compare so with all of some numbers."""
+    tests = (masks.compare_with_number(sign, "int64", ids, number) for sign, number in orders)
+    passed: Flags = np.logical_and.reduce([*tests])
+    return passed
 
 
 def _edges_with_properties(
@@ -406,11 +406,10 @@ def _edges_with_properties(
     from gdb.executor.conditions.predicates import matching_edges, tested_edges
     from gdb.language.masking import mask_test
 
-    orders = [order for c in conditions if (order := _order_of_id(scope, c)) is not None]
+    orders, rest = _split_orders(scope, conditions)
     if orders:
         eids = np.arange(scope.snapshot.edge_count, dtype=np.int64)
-        passed = np.flatnonzero(np.logical_and.reduce([order(eids) for order in orders]))
-        rest = [c for c in conditions if _order_of_id(scope, c) is None]
+        passed = np.flatnonzero(_in_all(orders, eids))
         return _common([passed, _edges_with_properties(scope, element, rest)]) if rest else passed
     types = scope.types(element.index)
     asks = any(isinstance(p, (syntax.HasLabels, syntax.Call)) for c in conditions for p in walk(c))

@@ -8,14 +8,14 @@ each value and not for each pair, and pairs of unlike values are never made.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from gdb.base import waiting
-from gdb.base.once import MadeOnce
+from gdb.base.once import MadeOnce, MadeWithin
 from gdb.executor.plan.plan import MISSING
 from gdb.planner.extended_graph import ExtendedGraph, Further, one_each, those_of
 from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
@@ -54,8 +54,8 @@ class _Joined:
 
     @property
     def bytes(self) -> int:
-        sides = (self.left, self.left_at, self.right, self.right_at)
-        return sum(array.nbytes for array in sides[: 2 if self.alike else 4])
+        every: list[U32 | I64] = [self.left, self.left_at, self.right, self.right_at, *self.of]
+        return sum(array.nbytes for array in {id(array): array for array in every}.values())
 
     def adjacencies(self, k: int, first: int) -> Own:
         """The edges between the vertices of both sides and their values, whose vids begin at `first`."""
@@ -68,25 +68,11 @@ class _Joined:
         return own
 
 
-class _KeptJoins:
-    """What was joined of one graph, the longest unused first."""
-
-    def __init__(self, _: PlannerSource) -> None:
-        self.known: OrderedDict[Key, _Joined] = OrderedDict()
-        self.lock = waiting.Lock()
-
-    def of(self, key: Key, make: Callable[[], _Joined]) -> _Joined:
-        """What `make` makes, or has made for this key."""
-        with self.lock:
-            found = self.known[key] = self.known.get(key) or make()
-            self.known.move_to_end(key)
-            held = sum(one.bytes for one in self.known.values())
-            while held > MOST_KEPT and len(self.known) > 1:
-                held -= self.known.popitem(last=False)[1].bytes
-            return found
+def _no_joins(_: PlannerSource) -> MadeWithin[Key, _Joined]:
+    return MadeWithin()
 
 
-_of_graphs = MadeOnce(_KeptJoins)
+_of_graphs = MadeOnce(_no_joins)
 
 
 def joined_by_values(
@@ -108,7 +94,7 @@ def joined_by_values(
     vertices, edges, gone = list(graph.vertices), list(graph.edges), set[int]()
     kept = _of_graphs.of(source)
     for k, compares in enumerate(joins):
-        joined = kept.of(_key(compares), lambda some=compares: _join(some))  # type: ignore[misc]
+        joined = kept.of(_key(compares), partial(_join, compares), MOST_KEPT)
         own |= joined.adjacencies(k, first)
         label, value = _value(k), len(vertices)
         further.append(Further((label,), ((first, first + joined.values),)))

@@ -756,7 +756,7 @@ __device__ INLINE void each_reached(const Worker& w, i64 c, Range range, Visit v
 #endif
         if (part.size() > 0) part = side_slice(view, part, z, least, most);
         each_position(
-            part, read_alone(view, part), context,
+            part, ALONE, context,
             [&](i64, at_t start, at_t position) {
                 return simple || position == start || near[position - 1] != near[position] ? near[position] : NONE;
             },

@@ -10,6 +10,7 @@ import pytest
 
 import gdb
 from gdb import Database
+from gdb.language.clauses import Merge
 from gdb.language.parser import parse
 from gdb.physical.rows.merge_independence import is_independent
 from gdb.physical.rows.merging import Merging
@@ -45,7 +46,8 @@ DEPENDENT = [
 
 def _independent(text: str, bound: str, undirected: str, mode: MatchMode) -> bool:
     (clause,) = parse(f"MERGE {text}").parts[0]
-    return is_independent(clause.pattern, [*bound], [*undirected], mode)  # type: ignore[union-attr]
+    assert isinstance(clause, Merge)
+    return is_independent(clause.pattern, [*bound], [*undirected], mode)
 
 
 @pytest.mark.parametrize(("text", "bound"), INDEPENDENT)

@@ -179,6 +179,20 @@ def test_executors_and_the_reference_agree(seed: int, monkeypatch: pytest.Monkey
             assert len(kept) == number
 
 
+def test_equalities_of_the_same_two_from_either_side(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`b.x = a.x + 1 AND a.y = b.y + 1` is one value of two: 0 is joined to 1, 1 to 2, and so on."""
+    monkeypatch.setattr(equal_values, "WORTH", -1.0)
+    with gdb.connect() as db:
+        with db.transaction() as tx:
+            tx.add_nodes("P", np.arange(6))
+        up, down = list(range(6)), list(range(6, 0, -1))
+        compared = compare(0, 1, [up, up], 1), compare(1, 0, [down, down], 1)
+        graph = QueryGraph((QueryVertex("a"), QueryVertex("b")), (), compared=compared)
+        joined, _ = planned(graph, db._snapshot(), counting=False)
+        found = sorted(map(tuple, reference.rows(joined, db._snapshot()).vids[:, :2].tolist()))
+        assert found == [(k, k + 1) for k in range(5)]
+
+
 def test_a_large_product_is_not_made() -> None:
     """100,000 vertices of 1,000 values: the number of pairs is known without one of them."""
     with gdb.connect() as db:

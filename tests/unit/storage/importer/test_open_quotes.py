@@ -13,6 +13,7 @@ import gdb
 from gdb.errors import ImportFailed
 from gdb.storage.importer import open_quotes
 from gdb.storage.importer.layout import Layout
+from gdb.storage.importer.load_options import OnError
 from gdb.storage.importer.open_quotes import Quotes, open_quote
 from gdb.storage.importer.places import left_open
 
@@ -42,12 +43,12 @@ def table(folder: Path, lines: int, bad: dict[int, str], packed: bool, end: str 
     ],
 )
 def test_lines_behind_an_open_quote_are_never_lost(
-    tmp_path: Path, lines: int, bad: dict[int, str], at: int, on_error: str, packed: bool
+    tmp_path: Path, lines: int, bad: dict[int, str], at: int, on_error: OnError, packed: bool
 ) -> None:
     path = table(tmp_path, lines, bad, packed)
     with gdb.connect() as db:
         with pytest.raises(ImportFailed, match="a quoted text that begins here") as caught:
-            db.load(edges={"K": path}, missing_ends="create", on_error=on_error)  # type: ignore[arg-type]
+            db.load(edges={"K": path}, missing_ends="create", on_error=on_error)
         assert (caught.value.file, caught.value.line) == (str(path), at)
         assert "Close the quote" in caught.value.cure
         assert db.stats().edges == 0
@@ -73,13 +74,13 @@ def test_quotes_that_are_wrong_in_their_own_line(
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 @pytest.mark.parametrize("lines", [20, 250_000])
 def test_a_carriage_return_in_a_line_is_named(
-    tmp_path: Path, lines: int, on_error: str, packed: bool
+    tmp_path: Path, lines: int, on_error: OnError, packed: bool
 ) -> None:
     at = lines // 2
     path = table(tmp_path, lines, {3: '3,"a\rb",c', at: f"{at},x\ry,1"}, packed)
     with gdb.connect() as db:
         with pytest.raises(ImportFailed, match="outside of quotes") as caught:
-            db.load(edges={"K": path}, missing_ends="create", on_error=on_error)  # type: ignore[arg-type]
+            db.load(edges={"K": path}, missing_ends="create", on_error=on_error)
         assert (caught.value.line, caught.value.text) == (at + 1, f"{at},x\ry,1")
         assert "Quote the field" in caught.value.cure
 
@@ -112,7 +113,8 @@ def test_chunks_and_delimiters(
         found = open_quote(path, Layout(delimiter, 0, [], [], False), lambda: False)
         quotes = Quotes(Layout(delimiter, 0, [], [], False))
         quotes.follow(path.read_bytes())
-        assert (found and found.line) == (quotes.first(path) and quotes.first(path).line)  # type: ignore[union-attr]
+        first = quotes.first(path)
+        assert (found and found.line) == (first and first.line)
         if wanted:
             assert found is not None
             assert found.line <= wanted
