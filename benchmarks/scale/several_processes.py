@@ -35,7 +35,6 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
 from importlib import import_module
 from itertools import combinations
 from pathlib import Path
@@ -53,6 +52,7 @@ from benchmarks.report.section import Report
 from benchmarks.report.table import Cell, Column, Header, Table
 from benchmarks.scale.dask_workers import Strike, gpu_workers, ready, restarting, workers
 from benchmarks.scale.simulation import Costs, Unit, simulated
+from gdb.base.once import cached_property
 from gdb.executor.cluster import cluster
 from gdb.executor.cluster.cluster import AHEAD, LATE, tasks_for
 from gdb.executor.cluster.task import Answer, Task, work

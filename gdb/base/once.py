@@ -1,15 +1,18 @@
-"""Values that are made once: in each process, of each object, or as long as they take few bytes."""
+"""Values that are made once: in each process, of each object, in an object, or as long as they take few bytes."""
 
 from __future__ import annotations
 
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from contextlib import nullcontext
+from functools import cached_property as locked_property  # noqa: TID251 (it is taken from the libraries)
+from typing import Generic, Protocol, TypeVar, overload
 
 from gdb.base import forks, waiting
 
 T = TypeVar("T")
+S = TypeVar("S")
 K = TypeVar("K")
 V = TypeVar("V")
 
@@ -56,6 +59,39 @@ class PerProcess(Generic[T]):
         if self._value is not None:
             forks.leak(self._value)
             self._value = None
+
+
+class cached_property(Generic[S, T]):
+    """functools.cached_property without the lock that it has before Python 3.12: one for all objects of a class, in
+    which threads would wait for each other, and which a forked child would find locked forever by a thread of its
+    parent. Two threads may compute a value; both get the one that was there first."""
+
+    def __init__(self, compute: Callable[[S], T]) -> None:
+        self._compute = compute
+        self.__doc__ = compute.__doc__
+
+    def __set_name__(self, owner: type[S], name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type[S]) -> cached_property[S, T]: ...
+
+    @overload
+    def __get__(self, instance: S, owner: type[S]) -> T: ...
+
+    def __get__(self, instance: S | None, owner: type[S]) -> cached_property[S, T] | T:
+        if instance is None:
+            return self
+        value: T = vars(instance).setdefault(self._name, self._compute(instance))
+        return value
+
+
+def unlock_properties(*classes: type) -> None:
+    """Take the lock from each functools.cached_property of a library's classes, as `cached_property` has none."""
+    for one in classes:
+        for value in vars(one).values():
+            if isinstance(value, locked_property) and hasattr(value, "lock"):
+                value.lock = nullcontext()
 
 
 class MadeOnce(Generic[K, V]):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
+
+from gdb.base.once import cached_property
 
 if TYPE_CHECKING:
     from gdb.functions.function import AggregateFunction, Function

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import TypeVar
 
+from gdb.base.once import cached_property
 from gdb.errors import NotSupported, SyntaxProblem
 from gdb.language.report import problem
 from gdb.language.suggest import closest

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gdb.base.once import cached_property
 from gdb.executor.plan.plan import Candidates
 from gdb.planner.distinct import ModeConditions
 from gdb.planner.resolved_graph import Resolved, ResolvedEdge
@@ -37,16 +38,9 @@ class Problem:
     apart: Pairs
     order: Pairs = frozenset()
 
-    @property
+    @cached_property
     def group(self) -> Automorphisms:
         """Its automorphisms: those of the query graph that keep what differs and what is ordered."""
-        # found once; but a cached_property of Python 3.11 has a lock, which a fork would leave locked
-        found: Automorphisms | None = vars(self).get("_group")
-        if found is None:
-            found = vars(self)["_group"] = self._automorphisms()
-        return found
-
-    def _automorphisms(self) -> Automorphisms:
         return Automorphisms(self.query, self.apart | {(v, u) for u, v in self.apart}, self.order)
 
     def least_of(self, orbit: list[int], *, hubs_first: bool) -> Problem:

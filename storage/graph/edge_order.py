@@ -8,12 +8,12 @@ An edge's *origin* is its rank in the base, or the number of edges there and its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from functools import cached_property
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from gdb.base import usage
+from gdb.base.once import cached_property
 from gdb.records import dataclass, quick
 
 from ..columns.model import I64, U32

@@ -9,13 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Sequence
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage, waiting
+from gdb.base.once import cached_property
 from gdb.records import dataclass
 
 from ..columns.model import I64, INT64, U32, Column, Kind, from_strings

@@ -7,8 +7,8 @@ with each vertex that was removed, the ranges of those that are left, is made wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
 
+from gdb.base.once import cached_property
 from gdb.records import dataclass, quick
 
 from ..columns.model import U32, Kind, wider

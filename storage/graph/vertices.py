@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
 from gdb.base import usage
+from gdb.base.once import cached_property
 from gdb.errors import CorruptStore, ImportFailed
 
 from ..columns.model import I64, INT64, U32, Column, Kind

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 import numpy as np
 import numpy.typing as npt
+
+from gdb.base.once import cached_property
 
 from ..columns.model import I64, U32
 from .delta import Ranges, lengths_of

@@ -50,7 +50,10 @@ def pooled(place: tuple[Path, str]) -> tuple[str, int]:
     """A job of a forked pool, on the Database of its parent."""
     watch_over(LONGEST)
     assert jobs.opened is not None
-    return place[1], worker(jobs.opened, *place)
+    found = place[1], worker(jobs.opened, *place)
+    # from here on it has the lock of the pool's queue while it waits, which must not die with it before the pool ends
+    watch_over(5 * LONGEST)
+    return found
 
 
 def in_a_pool(db: gdb.Database, folder: Path, labels: list[str]) -> dict[str, int]:

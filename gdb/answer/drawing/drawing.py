@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from gdb.answer.drawing.page import page_of
 from gdb.answer.drawing.scene import Scene, scene_of
 from gdb.answer.drawing.svg import svg_of
 from gdb.answer.summary import counted
+from gdb.base.once import cached_property
 from gdb.errors import ArgumentProblem, GdbError, LimitExceeded
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ ordinary conditions on those names.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gdb.base.once import cached_property
 from gdb.errors import NotSupported
 from gdb.language.hidden_names import HIDDEN, is_hidden
 from gdb.language.mentioned_names import mentioned

@@ -5,13 +5,16 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gdb.base import forks, waiting
 from gdb.base.machine import compile as compiling
-from gdb.base.once import MadeOnce, PerProcess
+from gdb.base.once import MadeOnce, PerProcess, cached_property
+from gdb.executor.relational import arrow
 from gdb.storage.disk import sandbox
 from tests.fork.children import answer
 
@@ -166,3 +169,53 @@ def _forked_during(
     found = answer(child)
     thread.join()
     return found
+
+
+def test_a_property_that_another_thread_computes_is_computed_in_the_child() -> None:
+    class Slow:
+        def __init__(self, inside: Callable[[], None], about: threading.Event) -> None:
+            self._inside, self._about = inside, about
+
+        @cached_property
+        def value(self) -> str:
+            """Long in coming."""
+            self._inside()
+            self._about.wait()
+            return "computed"
+
+    def work(inside: Callable[[], None], about: threading.Event) -> None:
+        assert Slow(inside, about).value == "computed"
+
+    def child() -> str:
+        free = threading.Event()
+        free.set()
+        return Slow(lambda: None, free).value
+
+    assert _forked_during(work, child) == "computed"
+
+
+def test_the_value_of_a_property_that_two_threads_compute_is_the_first_one() -> None:
+    both = threading.Barrier(2)
+
+    class Made:
+        @cached_property
+        def value(self) -> object:
+            both.wait()
+            return object()
+
+    made, found = Made(), list[object]()
+    threads = [threading.Thread(target=lambda: found.append(made.value)) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [made.value, made.value]
+    assert isinstance(Made.value, cached_property)
+
+
+def test_properties_of_nanoarrow_are_computed_without_a_lock() -> None:
+    array = arrow.int64_array(np.arange(3))
+    held = [p for one in type(array).__mro__ for p in vars(one).values() if hasattr(p, "lock")]
+    if sys.version_info < (3, 12):
+        assert held
+    assert all(type(p.lock) is nullcontext for p in held)
