@@ -214,6 +214,17 @@ def expressions_of(operator: Operator) -> Iterator[Expression]:
             yield from expressions(operator)
 
 
+def writes(plan: Plan) -> bool:
+    """Whether a plan changes the graph."""
+    return any(
+        writes(operator.plan)
+        if isinstance(operator, Apply)
+        else isinstance(operator, clauses.WRITING)
+        for operators in plan.sides
+        for operator in operators
+    )
+
+
 # ---- names ---------------------------------------------------------------------------------------
 
 

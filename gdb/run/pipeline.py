@@ -295,7 +295,7 @@ def _by_operators(run: QueryRun, query: Query, refusal: Refusal) -> Result:
 
     refusal : it is not one pattern and its tail.
     """
-    from gdb.physical.rows.row_run import writes  # here: one of two ways
+    from gdb.logical.operators import writes  # here: one of two ways
     from gdb.run.columns_or_rows import Planned, answer_by_operators
 
     request, statements = run.request, run.statements

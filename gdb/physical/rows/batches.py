@@ -172,11 +172,14 @@ def regroup_rows(allowance: Allowance, parts: Parts, size: int) -> Parts:
 
 
 class Replayed:
-    """Batches that may be read from the first one on again and again; what was read counts until it is cleared."""
+    """Batches that may be read from the first one on again and again; what was read counts until it is cleared.
 
-    def __init__(self, allowance: Allowance, parts: Parts) -> None:
+    what : what the rows are, for errors.
+    """
+
+    def __init__(self, allowance: Allowance, parts: Parts, what: str) -> None:
         self._allowance, self._parts = allowance, parts
-        self._pile = Pile(allowance, "rows before a LIMIT")
+        self._pile = Pile(allowance, what)
         self._known: list[list[Row]] = []
 
     def again(self) -> Parts:
@@ -199,10 +202,10 @@ class Replayed:
         self._pile.clear()
 
 
-def called_rows(batches: Batches, row: Row, missing: Row | None) -> Iterator[Row]:
+def called_rows(parts: Parts, row: Row, missing: Row | None) -> Iterator[Row]:
     """A row with each of those that a subquery found for it. missing : what OPTIONAL puts where there are none."""
     some = False
-    for part in batches.parts:
+    for part in parts:
         for one in part:
             some = True
             yield {**row, **one}

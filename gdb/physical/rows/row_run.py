@@ -50,6 +50,7 @@ from gdb.logical.operators import (
     Sort,
     behind,
     names_after,
+    writes,
 )
 from gdb.logical.planning import planned
 from gdb.physical.evaluator import Evaluator
@@ -63,7 +64,6 @@ from gdb.physical.rows.batches import (
     Parts,
     Replayed,
     answer_rows,
-    called_rows,
     expand_rows,
     few_rows,
     gather_rows,
@@ -80,10 +80,11 @@ from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows import calling, merging, row_matching, row_projection
+    from gdb.physical.rows import applying, calling, merging, row_matching, row_projection
     from gdb.physical.rows.bound import Bound
     from gdb.physical.rows.run_context import Numbered, RowContext
 else:
+    applying = deferred("gdb.physical.rows.applying")
     calling = deferred("gdb.physical.rows.calling")
     row_matching = deferred("gdb.physical.rows.row_matching")
     merging = deferred("gdb.physical.rows.merging")
@@ -106,15 +107,6 @@ class RowsAnswer:
 
     columns: tuple[str, ...]
     rows: list[tuple[Value, ...]]
-
-
-def writes(plan: Plan) -> bool:
-    """Whether a plan changes the graph."""
-    return any(
-        writes(operator.plan) if isinstance(operator, Apply) else isinstance(operator, WRITING)
-        for operators in plan.sides
-        for operator in operators
-    )
 
 
 def run_over_rows(
@@ -276,7 +268,7 @@ class Runner:
         """As many rows of some operators as the LIMIT behind them takes."""
         enough = row_projection.bounds(self.context, last)[1] or 0
         few = Few(max(FIRST, 2 * enough))
-        again = Replayed(self.context.allowance, start.parts)
+        again = Replayed(self.context.allowance, start.parts, "rows before a LIMIT")
         pile = Pile(self.context.allowance, "the rows of a LIMIT")
         while True:
             few.cut = False
@@ -384,7 +376,7 @@ class Runner:
             case Finish():
                 return iter(())
             case Apply():
-                return self._apply(operator, rows)
+                return applying.apply_rows(context.allowance, operator, rows, self.plan)
             case Create() | BulkCreate() | Merge() | Set() | Remove() | Delete() | Foreach():
                 return self._write(operator, rows)
             case LoadCsv():
@@ -428,23 +420,6 @@ class Runner:
             return ({**row, name: item} for item in found)
 
         return expand_rows(self.context.allowance, rows.parts, expand, prepared.fill)
-
-    def _apply(self, operator: Apply, rows: Batches) -> Parts:
-        """What a subquery finds for each row; where it writes, one row after the other, and all before this is read."""
-        plan, allowance = operator.plan, self.context.allowance
-        sees, brings = operator.sees, operator.brings
-        missing: Row = dict.fromkeys(name for name in brings if name not in rows.names)
-
-        def expand(row: Row) -> Iterable[Row]:
-            found = self.plan(plan, Batches(sees, iter([[{name: row[name] for name in sees}]])))
-            if not operator.returns:
-                return [row]
-            return called_rows(found, row, missing if operator.optional else None)
-
-        if not writes(plan):
-            return expand_rows(allowance, rows.parts, expand)
-        before = hold_rows(allowance, rows.parts)
-        return hold_rows(allowance, expand_rows(allowance, before, expand))
 
     # ---- writing -----------------------------------------------------------------------------------
 
