@@ -14,7 +14,7 @@ import pytest
 BESIDE = (
     100_000_000  # bytes: code that is compiled, buffers of workers, what DuckDB takes in any case
 )
-SECONDS = 10
+SECONDS = 4
 
 _RUN = """
 import json, random, sys

@@ -210,9 +210,10 @@ def compile_sort(
     columns = [*relation.unordered().columns]
     names = relation.names
     sql = select_columns([*columns, *before, *inner], source)
+    number = builder.fresh("n")
     if limit is not None and relation.per is not None:
         every = dict.fromkeys([*columns, *before, *keyed])
-        sql = per_rows.limited_per(builder, relation.per, [*every], sql, ways, limit)
+        sql = per_rows.limited_per(builder, relation.per, [*every], sql, ways, limit, number)
     elif limit is not None:  # the order of a subquery is not promised, only which rows it has
         sql = cut(sql, ways, *cuts(builder, limit))
     if limit is not None:
@@ -221,8 +222,8 @@ def compile_sort(
     relation = replace(relation, source=sql, names=names, order=())
     if last:
         return replace(relation, hidden=(*rest, *before, *keyed), sorted=ways)
-    number = builder.fresh("n")
-    sql = select_columns([*columns, aliased(row_number(ways), number)], sql)
+    if limit is None or relation.per is None:
+        sql = select_columns([*columns, aliased(row_number(ways), number)], sql)
     return replace(relation, source=sql, hidden=(*rest, number), order=(number,))
 
 
@@ -252,8 +253,9 @@ def compile_limit(builder: Builder, relation: Relation, operator: Limit) -> Rela
     relation = builder.expanded(relation)
     if relation.per is not None:
         builder.all_needed()
-        some = relation.per, relation.columns, relation.from_, relation.ways
-        return replace(relation, source=per_rows.limited_per(builder, *some, operator))
+        some = relation.per, relation.columns, relation.from_, relation.ways, operator
+        sql = per_rows.limited_per(builder, *some, builder.fresh("n"))
+        return replace(relation, source=sql)
     sql = cut(select_columns(relation.columns, relation.from_), relation.ways, skip, limit)
     names = {n: replace(held, origin=None) for n, held in relation.names.items()}
     relation = replace(relation, source=sql, names=names)

@@ -26,8 +26,8 @@ from gdb.functions.sql_pieces import or_nothing
 from gdb.functions.types import BOOLEAN, INTEGER, Typed
 from gdb.language import syntax
 from gdb.language.aggregation import has_aggregate
-from gdb.language.clauses import Match, Return
-from gdb.language.hidden_names import is_hidden
+from gdb.language.clauses import Match, Query, Return, ReturnItem
+from gdb.language.hidden_names import HIDDEN, is_hidden
 from gdb.language.mentioned_names import asks, of_pattern, of_query
 from gdb.language.syntax import Expression, rebuilt
 from gdb.logical.merge_matches import one_pattern
@@ -40,6 +40,9 @@ from gdb.physical.columns.steps import Found
 from gdb.physical.rows.component import ComponentRun
 from gdb.physical.rows.pattern import Condition
 from gdb.records import replace
+
+_NO_ERRORS = syntax.Literal, syntax.Variable, syntax.Property
+"""Expressions without an error: a list of their values need not be made to be counted."""
 
 
 class PatternColumns:
@@ -78,7 +81,11 @@ class PatternColumns:
                     return self._of_query(part)
                 return self._counted(part, matches, kind, of_query(query))
             case syntax.PatternComprehension():
-                raise self.builder.refuse(part.place, "a list of what a pattern matches is")
+                return self._of_query(_collecting(self.builder.text, part))
+            case syntax.Call(arguments=(syntax.PatternComprehension(result=result) as listed,)) if (
+                part.function.text.lower() == "size" and isinstance(result, _NO_ERRORS)
+            ):
+                return self._replaced(_counting(self.builder.text, listed))
             case syntax.ListComprehension() | syntax.Quantified() | syntax.Reduce():
                 raise self.builder.refuse(part.place, "a pattern inside a comprehension is")
         return None
@@ -250,6 +257,20 @@ class PatternColumns:
         )
         self.relation = numbered
         return rows, equal(row, other)
+
+
+def _collecting(text: str, part: syntax.PatternComprehension) -> syntax.Subquery:
+    """[pattern WHERE where | result] as COLLECT { MATCH pattern WHERE where RETURN result }."""
+    match = Match(None, (part.pattern,), part.where, place=part.place)
+    name = syntax.Name(f"{HIDDEN}item", part.place)
+    given = Return(part.place, False, False, (ReturnItem(part.result, name, ""),))
+    return syntax.Subquery("COLLECT", Query(text, ((match, given),)), part.place)
+
+
+def _counting(text: str, part: syntax.PatternComprehension) -> syntax.Subquery:
+    """The size of [pattern WHERE where | result] as COUNT { pattern WHERE where }."""
+    match = Match(None, (part.pattern,), part.where, place=part.place)
+    return syntax.Subquery("COUNT", Query(text, ((match,),)), part.place)
 
 
 def _plain(clause: Return) -> bool:

@@ -33,16 +33,19 @@ def limited_per(
     rows: Rows,
     ways: Sequence[exp.Expr],
     limit: Limit,
+    place: str,
 ) -> exp.Query:
-    """The columns of the rows that SKIP and LIMIT leave of those of each number. ways : their order."""
+    """The columns of the rows that SKIP and LIMIT leave of those of each number, and the place of each among them,
+    from 1 on, under the name `place`. ways : their order."""
     skip, most = cuts(builder, limit)
-    place = builder.fresh("n")
     numbered = row_number(ways, [column_of(per.column)])
-    tests: list[exp.Expr] = [binary(exp.GT, place, value_of(skip))]
+    tests: list[exp.Expr] = []
+    if skip:  # without it DuckDB keeps the first rows of each number instead of sorting all
+        tests.append(binary(exp.GT, place, value_of(skip)))
     if most is not None:
         tests.append(binary(exp.LTE, place, value_of(skip + most)))
     source = select_columns([*columns, aliased(numbered, place)], rows)
-    return select_columns(columns, source, where=tests)
+    return select_columns([*columns, place], source, where=tests)
 
 
 def one_of_each(

@@ -204,7 +204,7 @@ REFUSED = {
     "MATCH (a:P) WITH collect(a) AS l RETURN l": "collect() of a node",
     "MATCH (a:P) WITH a, {x: a.x} AS m RETURN m": "a map as a value",
     "MATCH (a:P) WITH a CALL (a) { RETURN a.x AS x UNION RETURN 'a' AS x } RETURN x": "UNION of several types",
-    "MATCH (a:P) WITH a RETURN [(a)-->(b) | b.name] AS l": "list of what a pattern matches",
+    "MATCH (a:P) WITH a RETURN [x IN [1] | size([(a)-->(b) | b.name])] AS l": "pattern inside a comprehension",
     "MATCH (a:P) WITH a RETURN keys(a) AS t": "keys() of a node",
     "MATCH (a:P) WITH a RETURN [x IN [1] | x] AS l": "list comprehension",
     "MATCH DIFFERENT NODES (a:P)-->(b) WITH a, b MATCH (b)-->(c) RETURN c": "match mode",
