@@ -9,5 +9,5 @@ PROFILE = os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if "CI" in os.environ el
 
 
 def share(full: int, least: int = 1) -> int:
-    """So many of `full` random cases: a third in the profile `ci` (at least `least`), else all of them."""
-    return max(full // 3, least) if PROFILE == "ci" else full
+    """So many of `full` random cases: a quarter in the profile `ci` (at least `least`), else all of them."""
+    return max(full // 4, least) if PROFILE == "ci" else full

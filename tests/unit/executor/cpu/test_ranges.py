@@ -21,6 +21,7 @@ from gdb.query_graph import DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
 from gdb.storage.disk import arrays
 from gdb.storage.format.direction import Direction
 from tests.support.backends import rows_on_cpu
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 from tests.unit.executor.test_executors import bag
@@ -66,7 +67,7 @@ def in_passes(prepared: Prepared, level: int, marks: tuple[int, ...]) -> int:
     return sum(launch.count(one, watch(), Budget(), 1) for one in stages)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=share(60), deadline=None)
 @given(cases(), st.lists(st.integers(0, 12), max_size=4))
 def test_any_level_in_any_ranges(case: tuple[SmallGraph, QueryGraph], cuts: list[int]) -> None:
     """Also of one vid, and of none."""
@@ -94,7 +95,9 @@ def test_every_level_of_a_shape(shape: str, off: set[str]) -> None:
 
 
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=share(60),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 @given(cases(), st.sampled_from([40, 100, 300]), st.sampled_from([1, 2]))
 def test_budgets_of_a_few_rows(

@@ -23,6 +23,7 @@ from gdb.executor.options import Options, Profile
 from gdb.executor.plan.embeddings import Embeddings, Wanted
 from gdb.executor.plan.plan import Plan
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, QueryEdge, QueryGraph, QueryVertex
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 from tests.support.strategies import cases
 from tests.unit.executor.test_executors import bag
@@ -62,7 +63,7 @@ def waiting(plan: Plan, graph: SmallGraph, *, windows: bool = True) -> list[Work
     return [worker for worker in idle if isinstance(worker, Worker)]
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=share(120), deadline=None)
 @given(case=cases(), steps=st.sampled_from([0, 3, 20_000]), times=st.sampled_from([1, 3]))
 def test_rows_are_those_of_the_reference(
     case: tuple[SmallGraph, QueryGraph], steps: int, times: int
@@ -76,7 +77,7 @@ def test_rows_are_those_of_the_reference(
             assert bag(whole(plan, graph), plan) == wanted
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=share(120), deadline=None)
 @given(case=cases(), steps=st.sampled_from([0, 3, 20_000]))
 def test_counts_are_those_of_the_reference(case: tuple[SmallGraph, QueryGraph], steps: int) -> None:
     graph, query = case
@@ -88,7 +89,7 @@ def test_counts_are_those_of_the_reference(case: tuple[SmallGraph, QueryGraph], 
         assert [run.count(plan, graph, Options("cpu")) for _ in range(3)] == [wanted] * 3
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=share(80), deadline=None)
 @given(case=cases(), steps=st.sampled_from([0, 3, 20_000]))
 def test_distinct_vertices_are_those_of_the_rows(
     case: tuple[SmallGraph, QueryGraph], steps: int

@@ -24,6 +24,7 @@ from gdb.query_graph import (
 from gdb.storage.format.direction import Direction
 from tests.oracles.brute_force import embeddings
 from tests.support.backends import BACKENDS, Backend
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 
 SHAPES = {
@@ -60,7 +61,7 @@ def graph_of(draw: random.Random, kind: str) -> SmallGraph:
 def test_parallel_edges_are_counted(mode: MatchMode, kind: str, backend: Backend) -> None:
     bound, left = 0, 0
     for name, ends in SHAPES.items():
-        for seed in range(3):
+        for seed in range(share(3)):
             draw = random.Random(f"{name} {seed} {kind}")
             graph = graph_of(draw, kind)
             named = [draw.choice(((), (("A",),))) for _ in range(1 + max(map(max, ends)))]

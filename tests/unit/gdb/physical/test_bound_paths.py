@@ -7,6 +7,7 @@ import random
 import pytest
 
 import gdb
+from tests.support.effort import share
 
 LISTS = ("(a:N)-[rs:R*1..2]->(b)", "(a:N {i: 1})-[rs*0..3]-(b)", "(a:N {i: 2})<-[rs:R|S*1..3]-(b)")
 PATTERNS = (
@@ -33,7 +34,7 @@ def test_the_list_followed_is_the_path_found(listed: str, pattern: str) -> None:
     found = 0
     names = [name for name in "abcd" if f"({name}" in listed + pattern]
     returned = ", ".join(f"{name}.i" for name in names)
-    for seed in range(12):
+    for seed in range(share(12)):
         with gdb.connect() as db:
             for text in some_graph(seed):
                 db.execute(text)

@@ -18,6 +18,7 @@ from gdb.storage.format.direction import Direction
 from gdb.storage.graph import row_blocks
 from gdb.storage.graph.adjacency import Adjacency
 from gdb.storage.graph.row_blocks import Side, block, size_of, sizes_of
+from tests.support.effort import share
 from tests.support.small_graph import SmallGraph
 
 KEPT = {
@@ -36,7 +37,7 @@ def views(draw: st.DrawFn) -> Adjacency:
     return graph.adjacency(("R",), draw(st.sampled_from(Direction)))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=share(200), deadline=None)
 @given(views(), st.sampled_from(Side), st.data())
 def test_blocks_are_what_they_say(view: Adjacency, side: Side, data: st.DataObject) -> None:
     low, high = sorted(data.draw(st.tuples(st.integers(0, 13), st.integers(0, 13))))
@@ -59,7 +60,7 @@ def test_blocks_are_what_they_say(view: Adjacency, side: Side, data: st.DataObje
     assert len(found.neighbours) == found.offsets[-1]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=share(100), deadline=None)
 @given(views(), st.sampled_from(Side))
 def test_sizes(view: Adjacency, side: Side) -> None:
     """Of ABOVE with the own vid, so that they are never too small."""
