@@ -107,7 +107,8 @@ class KeptParts(Generic[Part]):
     """What several threads keep of the rows that they find, within the budget of their query or in temporary files.
 
     make : what to keep of some rows. row_bytes : of each row that is found. size_of : bytes of what `make` made; None:
-    no more than that. spill : puts that into temporary files, where the budget has no room for it; None: then
+    no more than that. pick : leaves rows out before; None: none.
+    spill : puts that into temporary files, where the budget has no room for it; None: then
     OutOfBudget is raised. parts : what is kept.
     """
 
@@ -119,14 +120,19 @@ class KeptParts(Generic[Part]):
         spill: Callable[[Part, Shelf], Part] | None,
         size_of: Callable[[Embeddings, Part], int] | None,
         parts: list[Part],
+        pick: Callable[[Embeddings], Embeddings] | None = None,
     ) -> None:
         self._budget, self._row_bytes, self.parts = budget, row_bytes, parts
-        self._make, self._spill = make, spill
+        self._make, self._spill, self._pick = make, spill, pick
         self._size_of = None if budget.limit is None else size_of
         self._shelf, self._lock = Shelf(budget, ROWS), waiting.Lock()
 
     def keep(self, part: Embeddings) -> None:
         """Keep what is needed of some rows. Raises OutOfBudget."""
+        if self._pick is not None:
+            part = self._pick(part)
+            if not len(part):
+                return
         size, budget, spill = len(part) * self._row_bytes, self._budget, self._spill
         fits = spill is not None and budget.fits(size, ROWS)
         if spill is None:

@@ -93,6 +93,20 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
+class First:
+    """Of the embeddings only the first `count` by a column are needed, and those whose values are equal to the last
+    one's.
+
+    descending : the largest values come first. nulls_first : so do nulls.
+    """
+
+    column: ColumnRef
+    descending: bool
+    nulls_first: bool
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tail:
     """The relational part of a query.
 
@@ -116,6 +130,7 @@ class Tail:
     kinds : the columns are labels and types, and of embeddings with the same ones only the number is needed, or one.
     by_part : the rows of the answer are those of any parts of the embeddings, one after the other: nothing sorts,
         groups or counts, and `row_limit` is all that cuts.
+    first : which embeddings can be left out of many; None: none.
     """
 
     columns: tuple[ColumnRef, ...]
@@ -130,6 +145,7 @@ class Tail:
     numbered: Callable[[], SqlText] | None = field(default=None, compare=False)
     kinds: bool = False
     by_part: bool = False
+    first: First | None = None
     wanted: Wanted = field(init=False, compare=False)  # the columns that the executor has to return
 
     def __post_init__(self) -> None:

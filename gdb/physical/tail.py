@@ -14,7 +14,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
-from gdb.executor.relational.relational_tail import NUMBER, ColumnRef, Output, Tail, only_vertex
+from gdb.executor.relational.relational_tail import (
+    NUMBER,
+    ColumnRef,
+    First,
+    Output,
+    Tail,
+    only_vertex,
+)
 from gdb.language.aggregation import is_count
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import mentioned
@@ -91,6 +98,7 @@ class TailCompiler:
             direct,
             self._tally(builder),
             by_part=self._by_part(),
+            first=self._first(once),
         )
         kinds = self._kinds(refs, once)
         if kinds and isinstance(next(iter(self._others()), None), Distinct):
@@ -355,6 +363,38 @@ class TailCompiler:
                 case _:
                     return None
         return None
+
+    def _first(self, once: int | None) -> First | None:
+        """The first embeddings by a column of them, where these are all that the answer needs."""
+        match self._others():
+            case [Sort(keys=(key, *_)), Limit() as limit] if once is None and not self.conditions:
+                skip, most = self._cuts(limit)
+            case _:
+                return None
+        expression = key.expression
+        before = self.operators[: self.operators.index(self._others()[0])]  # Projects alone
+        for operator in reversed(before):
+            if isinstance(operator, Project) and isinstance(expression, Variable):
+                columns = {column.name: column.expression for column in operator.columns}
+                expression = columns[expression.name]
+            elif isinstance(operator, Project) and not all(
+                column.passes_on
+                for column in operator.columns
+                if column.name in mentioned(expression)
+            ):
+                return None
+        from gdb.executor.relational.top_rows import (  # here: few queries are cut in order
+            KINDS,
+            MOST,
+        )
+        from gdb.physical.columns.relation import Builder
+
+        builder, count = Builder(self.scope, None), 0 if most is None else skip + most
+        if self._column(builder, expression) is None or not 0 < count <= MOST:
+            return None
+        (column,) = builder.taken.values()
+        nulls_first = key.descending if key.nulls_first is None else key.nulls_first
+        return First(column, key.descending, nulls_first, count) if column.kind in KINDS else None
 
     def _by_part(self) -> bool:
         """Whether the rows of the answer are those of any parts of the embeddings."""

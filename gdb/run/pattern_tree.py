@@ -146,6 +146,8 @@ def _of_pattern(statement: Statement, device: str) -> str:
         return f"{how}, counted for each {plan.names[tail.tallied_vertex]}"
     if tail.row_limit is not None:
         return f"{how}, stops after {tail.row_limit:,} rows"
+    if tail.first is not None:
+        return f"{how}, keeps the first {tail.first.count:,} rows in order"
     return how
 
 
@@ -205,7 +207,7 @@ class _Measured:
         except QueryError:
             return  # it runs as one SELECT, and the last operator has its figures
         self.chain = chain
-        self.statement = replace(statement, tail=replace(tail, columns=columns))
+        self.statement = replace(statement, tail=replace(tail, columns=columns, first=None))
 
     def finish(
         self,

@@ -30,6 +30,7 @@ from gdb.run.statements import Refusal, Statement, key_of
 if TYPE_CHECKING:
     from gdb.executor.plan.embeddings import Embeddings
     from gdb.executor.plan.plan import Plan
+    from gdb.executor.relational import top_rows
     from gdb.executor.relational.arrow import Array
     from gdb.executor.relational.relational_tail import Tail
     from gdb.language.clauses import Query
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     from gdb.storage.graph.snapshot import Snapshot
 else:
     rows_first = deferred("gdb.run.rows_first")
+    top_rows = deferred("gdb.executor.relational.top_rows")
 
 _ROWS = "gdb.physical.rows.row_tail"
 _log = logging.getLogger("gdb")
@@ -94,8 +96,7 @@ def _prepared_answer(run: QueryRun, prepared: Planned) -> Result:
 def _read(run: QueryRun) -> Result:
     """The answer over the snapshot of a run."""
     request, statements = run.request, run.statements
-    key = key_of(request)
-    known = statements.find(key, run.snapshot)
+    known = statements.find(key := key_of(request), run.snapshot)
     if known is None:
         with garbage.rarely():  # modules, trees and plans are made, and stay
             return _first(run, key)
@@ -445,8 +446,7 @@ def _matched(
     plan, tail, bindings = statement.plan, statement.tail, statement.bindings
     if tail.count_only:
         if tail.once is None:
-            graph = statement.bound.graph
-            number = counting.count_plan(plan, graph, snapshot, options, bindings)
+            number = counting.count_plan(plan, statement.bound.graph, snapshot, options, bindings)
         else:
             number = executor.count_distinct(plan, snapshot, options, tail.once, bindings)
         return number, number, None
@@ -458,7 +458,6 @@ def _matched(
         return relational_tail.part(tail, some, snapshot)
 
     start: FewRows | None = None
-    size_of = partial(relational_tail.held_bytes, tail)
 
     def take_few(parts: Sequence[Embeddings]) -> bool:
         nonlocal start
@@ -466,8 +465,10 @@ def _matched(
         return start is not None
 
     spill = None if tail.direct is not None else relational_tail.filed_part
-    how = tail.wanted, part, _most_rows(tail), bindings, spill
-    found = executor.rows(plan, snapshot, options, *how, None if few is None else take_few, size_of)
+    size_of = partial(relational_tail.held_bytes, tail)
+    pick = None if tail.first is None else top_rows.TopRows(tail.first, snapshot).pick
+    how = tail.wanted, part, _most_rows(tail), bindings, spill, take_few, size_of, pick
+    found = executor.rows(plan, snapshot, options, *how)
     return found.parts if start is None else start, found.rows, None
 
 
@@ -490,8 +491,7 @@ def _most_rows(tail: Tail) -> int | None:
     most = limits.rows()
     if most is None or tail.direct is None:
         return tail.row_limit
-    refused = most + 1
-    return refused if tail.row_limit is None else min(refused, tail.row_limit)
+    return most + 1 if tail.row_limit is None else min(most + 1, tail.row_limit)
 
 
 def _warnings(bound: BoundQuery, plan: Plan) -> tuple[str, ...]:
