@@ -54,7 +54,6 @@ from gdb.logical.operators import (
 )
 from gdb.logical.planning import planned
 from gdb.physical.evaluator import Evaluator
-from gdb.physical.rows import creating, element_changes
 from gdb.physical.rows.batches import (
     ALONE,
     MATCHED,
@@ -80,14 +79,14 @@ from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
-    from gdb.physical.rows import applying, calling, merging, row_matching, row_projection
+    from gdb.physical.rows import applying, calling, foreach, row_matching, row_projection
     from gdb.physical.rows.bound import Bound
     from gdb.physical.rows.run_context import Numbered, RowContext
 else:
     applying = deferred("gdb.physical.rows.applying")
     calling = deferred("gdb.physical.rows.calling")
     row_matching = deferred("gdb.physical.rows.row_matching")
-    merging = deferred("gdb.physical.rows.merging")
+    foreach = deferred("gdb.physical.rows.foreach")
     row_projection = deferred("gdb.physical.rows.row_projection")
 
 MOST_ROWS, MOST_FOUND = 2_000, 1_000
@@ -442,32 +441,18 @@ class Runner:
         if context.graph.changes is None:
             raise InternalError("a query that writes runs without a transaction.")
         self.bound = None  # what is written is not written again
-        match clause:
-            case Create():
-                return creating.created(context, clause)(rows)
-            case BulkCreate():
-                return creating.create_all(context, clause, rows)
-            case Merge():
-                return merging.Merging(context, clause, names).run(rows)
-            case Set(items=items):
-                return element_changes.assigned(context, items)(rows)
-            case Remove():
-                return element_changes.removed(context, clause)(rows)
-            case Delete():
-                return element_changes.deleted(context, clause)(rows)
-            case Foreach():
-                self._foreach(clause, names, rows)
-        return rows
+        if isinstance(clause, Foreach) and not foreach.item_by_item(clause, names):
+            self._foreach(clause, names, rows)
+            return rows
+        return foreach.change_of(context, clause, names)(rows)
 
-    def _foreach(self, clause: Foreach, names: tuple[str, ...], rows: list[Row]) -> None:
-        values = self.context.evaluator.items(clause.list)
-        name = clause.variable.text
-
-        def expand(row: Row) -> Iterable[Row]:
-            return ({**row, name: item} for item in values(row) or ())
-
-        parts = expand_rows(self.context.allowance, iter([rows]), expand)
-        inner = Batches((*names, name), parts)
+    def _foreach(self, clause: Foreach, names: Names, rows: list[Row]) -> None:
+        """Each clause inside for all items of all rows."""
+        items = foreach.items_of(self.context, clause)
+        inner = Batches(
+            (*names, clause.variable.text),
+            expand_rows(self.context.allowance, iter([rows]), items),
+        )
         for one in clause.clauses:
             assert isinstance(one, WRITING)
             inner = self._operator(one, inner)
