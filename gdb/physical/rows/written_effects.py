@@ -1,5 +1,5 @@
-"""What clauses that write make, look for, set and read, as far as their text says: whether one clause for all rows and
-then the next gives the same graph as all clauses for one row after the other."""
+"""Effects of clauses that write, as far as their text says them: what they make, look for, set and read. They decide
+whether one clause for all rows and then the next gives the same graph as all clauses for one row after the other."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Element = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Effects:
-    """Of one clause. makes, seeks : nodes and relationships; what MERGE looks for it also makes. gets : of these what
-    is the same whoever made it. sets : keys of properties. reads : keys that its expressions read."""
+    """Of one clause. makes, seeks : nodes and relationships; what MERGE looks for it also makes. gets : of these what is
+    the same, whichever clause made it. sets : keys of properties. reads : keys that its expressions read."""
 
     makes: frozenset[Element]
     seeks: frozenset[Element]
