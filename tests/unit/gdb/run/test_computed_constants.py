@@ -102,7 +102,7 @@ def test_the_present_is_stored_as_a_datetime() -> None:
 def test_an_error_shows_the_place_and_only_where_it_is_needed(db: Database, way: Way) -> None:
     with forced(way):
         for _ in range(2):
-            with pytest.raises(gdb.QueryError, match=r"line 1, column 31: an integer is divided"):
+            with pytest.raises(gdb.QueryError, match=r"line 1, column 30: an integer is divided"):
                 db.execute("MATCH (p:Post) WHERE (p.i) = 1 / $z RETURN p.i", PARAMETERS)
             text = "MATCH (p:Nothing) WHERE p.i = 1 / $z RETURN p.i"
             assert db.execute(text, PARAMETERS).fetchall() == []
