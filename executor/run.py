@@ -37,6 +37,7 @@ from .options import Options as Options
 from .options import PlanRun as PlanRun
 from .options import Profile as Profile
 from .plan.embeddings import NO_COLUMNS, Embeddings, KeptParts, Wanted, unbound_edges
+from .plan.overflow import overflow
 from .plan.plan import Plan
 from .plan.source import GraphSource
 from .work.scheduler import Budget, Elsewhere, Guard, Watch
@@ -48,8 +49,6 @@ if TYPE_CHECKING:
     from .gpu.rows import Pick
 
 Part = TypeVar("Part")
-
-LARGEST_COUNT = 2**63 - 1
 
 
 @dataclass(slots=True)
@@ -210,6 +209,13 @@ class _GraphRun:
         self.ended(watch)
         return rows
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has the candidates of its plan, no budget, and is not measured loop by loop."""
+        profile = self.options.profile
+        measured = profile is not None and profile.loops
+        return self.bindings is None and self.options.memory is None and not measured
+
     def _watch(self, limit: int | None) -> Watch:
         return Watch(self.options.timeout, self.options.cancel, limit)
 
@@ -229,6 +235,11 @@ class _GraphRun:
             return
         elsewhere = self.elsewhere("rows", watch, wanted)
         if elsewhere is None:
+            if choice.device == "cpu" and plan.edges == 1 and self.is_plain:
+                from .cpu.edge_scan import deliver_edges  # here: few patterns are one relationship
+
+                if deliver_edges(plan, self.graph, wanted, watch, deliver):
+                    return
             prepared = self.staged(choice, watch)
             self.backend(choice).deliver_rows(prepared, watch, budget, wanted, deliver)
             return
@@ -254,7 +265,7 @@ def count(
     Cancelled, QueryTimeout, OutOfBudget, DeviceError, CountOverflow (2^63 or more in one work unit, or surely in all).
     """
     if plan.notes.too_many and bindings is None:
-        raise _too_many(plan)
+        raise overflow(plan)
     if not plan.terms:
         worker = short_run(plan, graph, options, bindings, NO_COLUMNS)
         if worker is not None:
@@ -266,19 +277,9 @@ def count(
         return job.on_device(lambda *how: _counted(job, *how))
     except CountOverflow:
         if not plan.without_loops:
-            raise _too_many(plan) from None
+            raise overflow(plan) from None
     # a part of the pattern may have more embeddings than all of it: in loops it is counted where the rest is bound
     return count(replace(plan, tail=0, stages={}), graph, options, bindings, guard)
-
-
-def _too_many(plan: Plan) -> CountOverflow:
-    """Of more embeddings than a count holds: about how many."""
-    expected = plan.notes.estimates[-1] if plan.notes.estimates else 0.0
-    about = f": about {expected:.2g}" if expected > LARGEST_COUNT else ""
-    return CountOverflow(
-        f"There are more embeddings than a count holds (2^63 - 1){about}.",
-        "Query a smaller pattern or part of it, or take rows with a LIMIT.",
-    )
 
 
 def _counted(job: _GraphRun, choice: Choice, watch: Watch, budget: Budget) -> int:
