@@ -15,7 +15,7 @@ import numpy as np
 from gdb.base import usage
 from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
-from gdb.errors import GdbError
+from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.language.mentioned_names import asks, mentioned
 from gdb.language.random_values import is_random
 from gdb.language.syntax import (
@@ -232,6 +232,8 @@ class _Seeking:
         """What is found; None where the values of the rows or of the store are not for look-ups."""
         try:
             values = self.values_of(one.value)
+        except (Cancelled, QueryTimeout):
+            raise
         except GdbError:  # where nothing is matched it is never evaluated
             return None
         if len(values) == 1 and not one.within:

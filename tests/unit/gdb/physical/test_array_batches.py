@@ -14,6 +14,7 @@ from gdb.base.values.map_columns import MapColumns
 from gdb.errors import Cancelled, GdbError, OutOfBudget, QueryTimeout
 from gdb.physical.arrays import array_merging, array_run, array_table
 from gdb.physical.arrays.array_changes import ArrayChanges
+from gdb.physical.arrays.array_matching import _ArrayMatching
 from gdb.physical.arrays.array_table import ArrayTable
 from gdb.physical.rows.object_graph import Graph
 from gdb.run import columns_or_rows
@@ -236,6 +237,7 @@ MERGED = "UNWIND range(1, 300) AS i MERGE (a:P {id: i % 200}) SET a.x = i"
     ("owner", "name", "never"),
     [
         (array_merging, "numbered", "match_rows"),
+        (_ArrayMatching, "_values_of", "_matched"),
         (array_merging, "match_rows", "expanded"),
         (array_merging, "expanded", "_sets"),
         (array_merging._ArrayMerging, "_sets", "create"),
@@ -254,7 +256,8 @@ def test_a_batch_is_stopped_between_its_steps(
     def stopping(*given: Any) -> Any:
         found = step(*given)
         db.interrupt()
-        for of in (array_merging, array_merging._ArrayMerging, ArrayChanges, ArrayTable):
+        merging = array_merging, array_merging._ArrayMerging
+        for of in (*merging, _ArrayMatching, ArrayChanges, ArrayTable):
             if hasattr(of, never):
                 monkeypatch.setattr(of, never, None)  # it is not called any more
         return found
