@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeVar
 from gdb.api.boundary import boundary
 from gdb.api.queries import PathLike, Queries
 from gdb.api.running_work import Work, run_copy
-from gdb.base import usage
 from gdb.base.closing import Uncopied
 from gdb.errors import Cancelled, ChangeRefused
 from gdb.imports import imported
@@ -363,7 +362,7 @@ class Database(Uncopied, Queries):
     # ---- changes -----------------------------------------------------------------------------------
 
     def _change(self, request: Request, clock: Clock, work: Callable[[Changes], T]) -> T:
-        """The last look at whether the query was cancelled is before the commit, which then goes on to its end."""
+        """The last look at whether the query was cancelled is before the commit; what follows goes on as well."""
         from gdb.storage.write.transaction import Changes  # here: readers never need it
 
         if self._store.read_only:
@@ -374,10 +373,8 @@ class Database(Uncopied, Queries):
             clock.waited_from = None
             changes = Changes(self._snapshot())
             value = work(changes)
-            with usage.unstopped():
-                request.outcome.committed = clock.step(
-                    "commit", partial(self._commit, changes, clock.over)
-                )
+            commit = partial(self._commit, changes, clock.over)
+            request.outcome.committed = clock.last_step("commit", commit)
             # before the writer's lock is given back: what it was made from may then be removed
             del changes
         return value

@@ -116,7 +116,7 @@ class BoundRows:
         return name in self.lists and len(items) <= MOST_ITEMS
 
     def _write(self, change: Change, request: Request) -> Result | None:
-        clock = Clock(request.cancel, None)
+        clock = Clock(request.cancel, None, outcome=request.outcome)
         with clock:
             return change(request, clock, partial(self._changed, request, clock))
 
@@ -126,7 +126,7 @@ class BoundRows:
             return self._answer(request, clock, Graph(changes.view, changes, request.text))
 
     def _read(self, newest: Callable[[], Snapshot], request: Request) -> Result | None:
-        clock, snapshot = Clock(request.cancel, None), newest()
+        clock, snapshot = Clock(request.cancel, None, outcome=request.outcome), newest()
         self.holding.add(self)
         try:
             with clock, snapshot.reading():

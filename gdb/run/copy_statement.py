@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from gdb.answer.result import Result
 from gdb.answer.rows import RowAnswer
 from gdb.answer.summary import Effects, Summary
-from gdb.errors import ChangeRefused, ImportFailed, NotSupported, QueryError, TypeProblem
+from gdb.errors import Cancelled, ChangeRefused, ImportFailed, NotSupported, QueryError, TypeProblem
 from gdb.language.clauses import Copy
 from gdb.language.report import problem
 from gdb.run.copy_values import CopyValues, ParameterValue
+from gdb.run.interrupt import CancelOrOver
 from gdb.storage.importer.load_options import load_options, respelt
 
 if TYPE_CHECKING:
@@ -49,8 +50,14 @@ def _imported(run: QueryRun, query: Query, copy: Copy) -> Result:
             "COPY is a commit of its own, and cannot be part of a transaction",
             "Run it with Database.execute, before or after.",
         )
-    arguments = {**_arguments(CopyValues(request, query.text), copy), "cancel": request.cancel}
-    report = clock.step("run", lambda: _loaded(load, arguments, query, copy))
+    cancel = CancelOrOver(clock.over)
+    arguments = {**_arguments(CopyValues(request, query.text), copy), "cancel": cancel}
+    try:
+        report = clock.step("run", lambda: _loaded(load, arguments, query, copy))
+    except Cancelled as error:
+        if not error.committed and not request.cancel.is_set():
+            clock.check()  # raises where the time is over
+        raise
     request.outcome.committed = True
     effects = Effects()
     effects.nodes_created, effects.relationships_created = report.vertices, report.edges

@@ -57,6 +57,21 @@ class Cancel(threading.Event):
         return self._pressed or (self.outer is not None and self.outer.is_set())
 
 
+class CancelOrOver(Cancel):
+    """A cancel event that is set as well where the time of a query is over, for work that looks at an event alone.
+
+    over : whether it is.
+    """
+
+    def __init__(self, over: Callable[[], bool]) -> None:
+        super().__init__()
+        self._over = over
+
+    def is_set(self) -> bool:
+        """Whether it or an outer event was set, or the time is over."""
+        return super().is_set() or self._over()
+
+
 class _Noticed:
     """A handler of signals that lets the one before it answer, keeps what that raises, and sets `cancel`.
 

@@ -88,6 +88,7 @@ class Clock:
 
     limits : those that the database has of its own, which hold in the block (`gdb.limits`).
     memory : bytes that it may hold, None for no bound.
+    outcome : of the request, for what Cancelled says. goes_on : whether its last step has begun: nothing stops it.
     waited_from : when it began to wait until another thread has written, None where it does not.
     usage : what the steps used; what they waited for machine code is a step of its own, "compile".
     """
@@ -96,6 +97,8 @@ class Clock:
     timeout: float | None
     limits: Mapping[str, float] | None = None
     memory: int | None = None
+    outcome: Outcome = field(default_factory=Outcome)
+    goes_on: bool = field(default=False, init=False)
     begun: float = field(default_factory=time.monotonic)
     seconds: dict[str, float] = field(default_factory=dict)
     waited_from: float | None = None
@@ -153,9 +156,11 @@ class Clock:
         ------
         Cancelled, QueryTimeout : the query is to go no further.
         """
-        if self.cancel.is_set():
-            raise Outcome().cancelled()
         now = time.monotonic()
+        if self.goes_on:
+            return now
+        if self.cancel.is_set():
+            raise self.outcome.cancelled()
         if self.timeout is not None and now > self.begun + self.timeout:
             raise self._late()
         return now
@@ -171,6 +176,15 @@ class Clock:
         value = work()
         self.end(name, begun)
         return value
+
+    def last_step(self, name: str, work: Callable[[], T]) -> T:
+        """As `step`; from its beginning on nothing stops the query any more, neither in it nor behind it: a commit."""
+
+        def unstopped() -> T:
+            self.goes_on = True
+            return work()
+
+        return self.step(name, unstopped)
 
     def begin(self) -> tuple[float, float]:
         """As before a step whose work follows; what `end` needs when it is done."""
@@ -209,7 +223,8 @@ class QueryRun:
 
     def __post_init__(self) -> None:
         request = self.request
-        self.clock = Clock(request.cancel, request.timeout, request.limits, request.memory)
+        limits, memory, outcome = request.limits, request.memory, request.outcome
+        self.clock = Clock(request.cancel, request.timeout, limits, memory, outcome)
 
     @property
     def snapshot(self) -> Snapshot:

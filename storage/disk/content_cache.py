@@ -31,7 +31,7 @@ from typing import TypeAlias
 
 from gdb.base import private_folder, usage, waiting
 from gdb.base.budget import size_in
-from gdb.errors import Cancelled, StoreError, StorePermissionError
+from gdb.errors import Cancelled, GdbError, StoreError, StorePermissionError
 from gdb.records import dataclass
 
 from ..columns.model import U8
@@ -250,7 +250,7 @@ class ContentCache:
         """Turns errors of the operating system into ours; FileNotFoundError too, since the folder was there."""
         try:
             yield
-        except StoreError:
+        except GdbError:  # of ours, as QueryTimeout, where a copy is read to compare its checksum
             raise
         except OSError as error:
             raise _failed(self._folder, error) from error

@@ -6,7 +6,7 @@ import errno
 import os
 from pathlib import Path
 
-from gdb.errors import StoreError, StorePermissionError, no_more_memory
+from gdb.errors import GdbError, StoreError, StorePermissionError, no_more_memory
 
 NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # of a file system that has none
 DISK = "Check the disk and its free space."
@@ -44,7 +44,7 @@ class translated:  # lower case because it is used in `with`, like a function
     def raised(self, error: OSError) -> None:
         """Raise what an error is turned into; nothing where it passes. For what is called at each commit, where `with`
         takes as long as the system call."""
-        if isinstance(error, StoreError):
+        if isinstance(error, GdbError):  # of ours, as QueryTimeout
             return
         if error.errno in _GONE and self._folder is not None and (lost := gone(self._folder)):
             raise lost from error

@@ -8,8 +8,10 @@ from typing import TypeVar
 
 import numpy as np
 
+from gdb.base import usage
+
 from ..columns.model import I64, U32
-from .pcsr import U64
+from .pcsr import U64, stable_order
 
 Numbers = TypeVar("Numbers", U32, I64)
 Keys = TypeVar("Keys", I64, U64)
@@ -24,6 +26,24 @@ def distinct(numbers: Numbers) -> Numbers:
     again = np.zeros(len(numbers), np.bool_)
     again[1:] = numbers[1:] == numbers[:-1]
     return numbers[~again]
+
+
+def numbered(values: I64) -> tuple[I64, I64]:
+    """The first place of each distinct value, in the order of these, i64[k], and of each value the number of its own
+    among them, i64[n]. What goes on meanwhile is looked at, as by `gdb.base.usage.pulse`."""
+    count = len(values)
+    if count <= 1 or (values[1:] > values[:-1]).all():
+        places = np.arange(count, dtype=np.int64)
+        return places, places
+    order = stable_order(values)
+    usage.pulse()
+    ascending = values[order]
+    fresh = np.ones(count, np.bool_)
+    fresh[1:] = ascending[1:] != ascending[:-1]
+    usage.pulse()
+    numbers = np.empty(count, np.int64)
+    numbers[order] = np.cumsum(fresh) - 1
+    return order[fresh], numbers
 
 
 def merged_order(ascending: Keys, more: Keys) -> I64:

@@ -337,7 +337,10 @@ def _searched(index: Index, keys: Keys) -> Found:
         found = index.rows[first:end].astype(np.int64)
         return np.zeros(found.shape[0], np.int64), found
     low = np.searchsorted(index.keys, keys, "left")
-    at, places = expanded(low, np.searchsorted(index.keys, keys, "right"))
+    usage.pulse()
+    high = np.searchsorted(index.keys, keys, "right")
+    usage.pulse()
+    at, places = expanded(low, high)
     return at, index.rows[places].astype(np.int64)
 
 

@@ -146,15 +146,22 @@ def written_rejects(report: LoadReport, path: Path | None) -> Iterator[None]:
     if path is None:
         yield
         return
+    with _reported(path):  # made first, so that a wrong name raises before the work
+        stream = path.open("x", encoding="utf-8", errors="replace", newline="")
     try:
-        # made first, so that a wrong name raises before the work
-        with path.open("x", encoding="utf-8", errors="replace", newline="") as stream:
-            try:
-                yield
-            finally:
-                writer = csv.writer(stream, lineterminator="\n")
-                writer.writerow([each.name for each in fields(Rejected)])
-                writer.writerows(astuple(rejected) for rejected in report.rejected)
+        yield
+    finally:
+        with _reported(path), stream:
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow([each.name for each in fields(Rejected)])
+            writer.writerows(astuple(rejected) for rejected in report.rejected)
+
+
+@contextmanager
+def _reported(path: Path) -> Iterator[None]:
+    """Turn errors of the operating system into ours."""
+    try:
+        yield
     except FileExistsError:
         raise ImportFailed(
             "is there already", "Name a new file for the skipped lines.", file=str(path)

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from gdb.base import forks, waiting
+from gdb.base import forks, usage, waiting
 from gdb.errors import ClosedError, CorruptStore, NotAStore, ReadOnlyError, StoreError
 from gdb.imports import deferred
 
@@ -268,7 +268,8 @@ class Store:
             self._make_certain()
             yield
             if turn.depth == 1 and born == forks.generation() and not turn.over:
-                self._sweeper.after_writing(self._named, certain=self._own)
+                with usage.unstopped():  # or a query that has committed says that it did not
+                    self._sweeper.after_writing(self._named, certain=self._own)
         finally:
             # a child that was forked inside has no part in it, nor one whose turn another thread has taken over
             if turn.depth == 1 and born == forks.generation() and not turn.over:
@@ -311,7 +312,19 @@ class Store:
     ) -> Snapshot:
         """Make `manifest` the store's state; its files must be written and synced already. delta, parts : what it
         holds, where that is known. seen : a graph that may have this delta already.
+
+        Nothing stops the query of this thread in it.
         """
+        with usage.unstopped():
+            return self._switched(manifest, delta, parts, seen)
+
+    def _switched(
+        self,
+        manifest: Manifest,
+        delta: Delta | None,
+        parts: DeltaParts | None,
+        seen: Snapshot | None,
+    ) -> Snapshot:
         need(self.writes_here, "a commit without the writer's lock")
         known = {record.name for record in self.snapshot().manifest.files}
         new_names = any(record.name not in known for record in manifest.files)
@@ -357,8 +370,12 @@ class Store:
         left there may be torn, or may never have reached the disk.
 
         Zeros are written before a record that is the first in its place, so that a disk that is full then holds none.
-        seen : see `commit`.
+        seen : see `commit`. Nothing stops the query of this thread in it.
         """
+        with usage.unstopped():
+            return self._appended(parts, delta, seen)
+
+    def _appended(self, parts: DeltaParts, delta: Delta, seen: Snapshot | None) -> Snapshot | None:
         need(self.writes_here, "a commit without the writer's lock")
         journal = self._journal if self._own else None
         made = None if journal is None else journal.record(parts)

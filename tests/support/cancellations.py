@@ -14,9 +14,11 @@ from typing import Any
 import pytest
 
 from gdb.api.database import Database
+from gdb.base import usage
 from gdb.run import columns_or_rows, request
 from gdb.storage.write import commit
 from gdb.storage.write.store import Store
+from gdb.storage.write.sweep import Sweeper
 
 CREATE = "UNWIND range(1, 100) AS i CREATE (n:N) RETURN count(*)"
 Press = Callable[[Database], None]
@@ -85,8 +87,9 @@ class Late:
 Stage = Callable[[pytest.MonkeyPatch, Database, Press], None]
 
 
-def wrapped(owner: object, name: str, before: bool) -> Stage:
-    """A stage before or after some function has run; pressed once."""
+def wrapped(owner: object, name: str, before: bool, *, look: bool = False) -> Stage:
+    """A stage before or after some function has run; pressed once. look : look there whether the query is to go on, as
+    whatever goes through a large array does."""
 
     def patched(patch: pytest.MonkeyPatch, db: Database, press: Press) -> None:
         original, pressed = getattr(owner, name), list[bool]()
@@ -95,6 +98,8 @@ def wrapped(owner: object, name: str, before: bool) -> Stage:
             if not pressed:
                 pressed.append(True)
                 press(db)
+                if look:
+                    usage.pulse()
 
         def call(*given: Any, **named: Any) -> Any:
             if before:
@@ -113,8 +118,8 @@ def both(before: bool) -> Stage:
     """The write of a manifest or of a record, whichever comes."""
 
     def patched(patch: pytest.MonkeyPatch, db: Database, press: Press) -> None:
-        wrapped(Store, "append", before)(patch, db, press)
-        wrapped(Store, "commit", before)(patch, db, press)
+        wrapped(Store, "append", before, look=True)(patch, db, press)
+        wrapped(Store, "commit", before, look=True)(patch, db, press)
 
     return patched
 
@@ -125,11 +130,12 @@ EARLY: dict[str, Stage] = {
     "behind the cells": wrapped(columns_or_rows, "user_rows", False),
 }
 LATE: dict[str, Stage] = {
-    "the commit begins": wrapped(Database, "_commit", True),
+    "the commit begins": wrapped(Database, "_commit", True, look=True),
     "before the switch": both(True),
     "behind the switch": both(False),
-    "behind the commit": wrapped(commit, "commit", False),
-    "the result is made": wrapped(columns_or_rows, "Summary", True),
+    "behind the commit": wrapped(commit, "commit", False, look=True),
+    "the writer has ended": wrapped(Sweeper, "after_writing", True, look=True),
+    "the result is made": wrapped(columns_or_rows, "Summary", True, look=True),
 }
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gdb.base import usage
 from gdb.errors import ChangeRefused, InternalError
 from gdb.language.clauses import Delete, SetAll, SetItem, SetLabels, SetProperty
 from gdb.language.report import change_problem
@@ -28,6 +29,7 @@ from gdb.language.syntax import (
     walk,
 )
 from gdb.physical.arrays.array_table import (
+    PIECE,
     ArrayColumn,
     ArrayExpressions,
     ArrayTable,
@@ -99,7 +101,9 @@ class ArrayChanges:
                         known.add(name)
         each = sum(len(made.fresh) for made in makers)
         space, free = self.graph.ids_of_new() if each else ("", iter(()))
-        every = np.fromiter(islice(free, table.count * each), np.int64, table.count * each)
+        every = np.empty(table.count * each, np.int64)
+        for begin, end in usage.paced(len(every), PIECE):
+            every[begin:end] = np.fromiter(islice(free, end - begin), np.int64, end - begin)
         ids = iter(np.ascontiguousarray(every.reshape(table.count, each).T))
         with self.writing():
             for made in makers:

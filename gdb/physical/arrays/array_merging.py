@@ -13,7 +13,7 @@ from gdb.physical.arrays.array_matching import match_rows
 from gdb.physical.arrays.array_table import ArrayColumn, ArrayTable, Edges, Nodes, NotForArrays
 from gdb.physical.rows.merging import Merging
 from gdb.physical.rows.row_look_ups import code_values
-from gdb.storage.graph.ascending import expanded
+from gdb.storage.graph.ascending import expanded, numbered
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
@@ -53,23 +53,30 @@ class _ArrayMerging:
         self.own = [name for name in names if name not in table.columns]
 
     def run(self) -> ArrayTable:
+        pulse = self.changes.context.pulse  # between steps that go through all rows
         first, of = self._numbered()
+        pulse()
         bound = {name: self.table.columns[name].take(first) for name in self.merging.bound}
         hidden = {name: values.take(first) for name, values in self.values.items()}
         keys = ArrayTable(len(first), {**bound, **hidden})
         number, found = match_rows(self.changes.expressions, self.merging.pattern, keys)
+        pulse()
         count = np.bincount(number, minlength=len(first))
         new = np.flatnonzero(count == 0)
         new = new[np.argsort(first[new])]  # in the order of rows
         place = np.cumsum(count) - count
         place[new] = len(number) + np.arange(len(new))
         count[new] = 1
+        pulse()
         rows, embeddings = expanded(place[of], (place + count)[of])
+        pulse()
         made = np.zeros(len(self.table), np.bool_)
         made[first[new]] = True
         merged = self.table.take(rows)
         sets = self._sets(merged, made[rows])
+        pulse()
         added = self.changes.create([self.merging.keyed], keys.take(new)) if len(new) else None
+        pulse()
         more: dict[str, ArrayColumn] = {}
         for name in self.own:
             several = [one.columns[name] for one in (found, added) if one is not None]
@@ -134,11 +141,9 @@ class _ArrayMerging:
             return zeros[:1], zeros
         codes = columns[0]
         for other in columns[1:]:
-            codes = np.unique(codes, return_inverse=True)[1].reshape(-1)
-            other = np.unique(other, return_inverse=True)[1].reshape(-1)
+            codes, other = numbered(codes)[1], numbered(other)[1]
             codes = codes * (int(other.max(initial=0)) + 1) + other
-        _, first, of = np.unique(codes, return_index=True, return_inverse=True)
-        return first, of.reshape(-1)
+        return numbered(codes)
 
     def _bound(self, name: str) -> I64:
         return self.table.nodes(name).astype(np.int64)

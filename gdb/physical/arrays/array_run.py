@@ -23,6 +23,7 @@ from gdb.physical.arrays.array_changes import ArrayChanges
 from gdb.physical.arrays.array_matching import match_rows
 from gdb.physical.arrays.array_merging import merge_rows
 from gdb.physical.arrays.array_table import (
+    PIECE,
     ArrayColumn,
     ArrayExpressions,
     ArrayTable,
@@ -181,7 +182,10 @@ class _ArrayRun:
         items = self.context.evaluator.unwound(clause.list)({})
         if not isinstance(items, list):  # integers that are made as they are read
             pile.count(_VALUE * len(items))
-            items = list(items)
+            several: list[Value] = []
+            for begin, end in usage.paced(len(items), PIECE):
+                several += items[begin:end]
+            items = several
         return ArrayTable(len(items), {clause.variable.text: Values(items)})
 
     def _projected(self, clause: Project, table: ArrayTable) -> ArrayTable:

@@ -7,14 +7,13 @@ as columns of the graph.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from gdb.base.allowance import here, paced
 from gdb.base.values.map_columns import MapColumns
-from gdb.base.values.sizes import POINTER, size_of
+from gdb.base.values.sizes import POINTER, Growing, size_of
 from gdb.executor.relational import lookup
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.mentioned_names import asks, mentioned
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 PIECE = 1 << 16
-"""Rows whose properties are read, or expressions computed, between two looks at the budget."""
+"""Rows whose properties are read, or that are numbered, between two looks at budget and clock."""
 
 
 class NotForArrays(Exception):
@@ -274,14 +273,12 @@ class ArrayExpressions:
         level = allowance.made
         found: list[Result] = []
         every = (dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True))
-        rows = iter(paced(every if names else ({} for _ in range(count)), count))
-        for _ in range(0, max(count, 1), PIECE):
-            for row in islice(rows, PIECE):
-                found.append(value_of(row))
-                allowance.made = level
-            allowance.make(size_of(found), "the values of a clause")
-            if len(found) < count:
-                allowance.made = level
+        growing = Growing(allowance, "the values of a clause")
+        for row in paced(every if names else ({} for _ in range(count)), count):
+            found.append(value_of(row))
+            growing.turn(found)
+        allowance.made = level
+        allowance.make(size_of(found), "the values of a clause")
         return found
 
     def _property(self, of: Nodes | Edges, key: str, table: ArrayTable) -> Values:
@@ -325,8 +322,12 @@ def _some_values(view: Snapshot, of: Nodes | Edges, key: str) -> list[Value]:
 def _in_query(column: Slice | None, missing: list[Value]) -> list[Value]:
     if column is None:
         return missing
-    values = [from_store(value) for value in column.to_list()]
-    here().make(size_of(values), "the values of a clause")
+    stored, allowance = column.taken(), here()
+    level = allowance.made
+    allowance.make(stored.nbytes, "the values of a clause")  # texts take no less, and may be large
+    values = [from_store(value) for value in stored.to_list()]
+    allowance.made = level
+    allowance.make(size_of(values), "the values of a clause")
     return values
 
 

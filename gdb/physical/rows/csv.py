@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 from urllib.parse import unquote, urlparse
 
-from gdb.errors import ArgumentProblem, TypeProblem
+from gdb.errors import ArgumentProblem, GdbError, TypeProblem
 from gdb.language.report import problem
 from gdb.physical.rows.batches import Parts, expand_rows
 from gdb.storage.disk.opening import opened_below
@@ -71,6 +71,8 @@ def load_lines(context: RowContext, clause: LoadCsv, row: Row) -> Iterator[Value
             f"the file {_shown_source(source, path)}, line {error.line}: {error.reason}.",
             error.cure,
         ) from None
+    except GdbError:  # QueryTimeout is an OSError as well
+        raise
     except (OSError, ValueError) as error:  # ValueError: no UTF-8, or a null byte in its name
         reason = getattr(error, "strerror", None) or str(error)
         raise problem(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
+from gdb.base.allowance import paced
 from gdb.base.values.comparison import equal, group_key
 from gdb.base.values.elements import NodeValue, RelationshipValue
 from gdb.errors import SyntaxProblem
@@ -29,6 +30,7 @@ from gdb.records import replace
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row, Value
+    from gdb.physical.rows.element_changes import Assignment
     from gdb.physical.rows.run_context import RowContext
 
 
@@ -85,9 +87,7 @@ class Merging:
             made = [{**row, **{name: match[name] for name in own}} for match in matches]
         else:
             made = [self._made(row, own)]
-        for apply in self.on_match if matches else self.on_create:
-            for one in made:
-                apply(one)
+        _assign(made, self.on_match if matches else self.on_create)
         return made
 
     def _own(self, pattern: Pattern) -> Sequence[str]:
@@ -129,9 +129,7 @@ class Merging:
                 new = self._made(row, own)
                 created[first] = {name: new[name] for name in own}
                 merged, applied = [new], self.on_create
-            for apply in applied:
-                for one in merged:
-                    apply(one)
+            _assign(merged, applied)
             made += merged
         return made
 
@@ -231,6 +229,13 @@ class Merging:
                     *(SyntaxProblem, self.context.text, self.clause.place),
                     f"'{name}' is null, and MERGE has no node to begin at.",
                 )
+
+
+def _assign(rows: Sequence[Row], items: Sequence[Assignment]) -> None:
+    """Do the items of a SET for each row: all of them for one, then for the next."""
+    for row in paced(rows, len(rows)) if items else ():
+        for apply in items:
+            apply(row)
 
 
 def _key(value: Value) -> object:

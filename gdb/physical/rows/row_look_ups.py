@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import repeat
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from gdb.base import usage
+from gdb.base.allowance import paced
 from gdb.base.values.comparison import group_key
-from gdb.errors import GdbError
+from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.language.mentioned_names import asks, mentioned
 from gdb.language.random_values import is_random
 from gdb.language.syntax import (
@@ -29,7 +30,7 @@ from gdb.language.syntax import (
 )
 from gdb.records import dataclass, quick
 from gdb.storage.graph.adjacency import I64, U32
-from gdb.storage.graph.ascending import expanded
+from gdb.storage.graph.ascending import expanded, numbered
 from gdb.storage.graph.value_index import Wanted
 
 if TYPE_CHECKING:
@@ -194,6 +195,7 @@ class _Seeking:
         at = np.arange(self.count, dtype=np.int64)
         vids: dict[str, U32] = {}
         for name, answers in chosen.items():
+            usage.pulse()
             kept, mine = _paired(answers, at, self.count)
             at = at[kept]
             vids = {other: column[kept] for other, column in vids.items()}
@@ -230,25 +232,29 @@ class _Seeking:
         """What is found; None where the values of the rows or of the store are not for look-ups."""
         try:
             values = self.values_of(one.value)
+        except (Cancelled, QueryTimeout):
+            raise
         except GdbError:  # where nothing is matched it is never evaluated
             return None
         if len(values) == 1 and not one.within:
             (value,) = values.tolist() if isinstance(values, np.ndarray) else values
             return self._of_one(one, value)
-        places: Sequence[int] = range(len(values))
+        places = np.arange(len(values), dtype=np.int64)
         if one.within:
             values = values.tolist() if isinstance(values, np.ndarray) else values
             if not all(value is None or isinstance(value, list) for value in values):
                 return None
             lists = [value if isinstance(value, list) else [] for value in values]
-            places = [place for k, items in enumerate(lists) for place in repeat(k, len(items))]
+            places = places.repeat([len(items) for items in lists])
             values = [item for items in lists for item in items]
         distinct, codes = code_values(values)
+        usage.pulse()
         found = self.snapshot.holders(self._groups(one.vertex), one.key, Wanted(distinct))
         if found is None:
             return None
+        usage.pulse()
         known = codes >= 0
-        both = np.array(places, np.int64)[known], codes[known]
+        both = places[known], codes[known]
         if one.within:
             pairs = np.unique(np.stack(both), axis=1)
             both = pairs[0], pairs[1]
@@ -280,12 +286,12 @@ def code_values(values: Sequence[Value] | I64) -> tuple[Sequence[Value] | I64, I
         with suppress(OverflowError):
             values = np.array(values, np.int64)
     if isinstance(values, np.ndarray):
-        distinct, codes = np.unique(values, return_inverse=True)
-        return distinct, codes.reshape(-1).astype(np.int64)
+        first, codes = numbered(values)
+        return values[first], codes
     numbers: dict[object, int] = {}
     kept: list[Value] = []
     found = np.full(len(values), -1, np.int64)
-    for place, value in enumerate(values):
+    for place, value in enumerate(paced(values, len(values))):
         if value is None or value != value:
             continue
         number = numbers.setdefault(group_key(value), len(kept))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from gdb.errors import GdbError
+from gdb.errors import Cancelled, GdbError, QueryTimeout
 from gdb.language.hidden_names import is_hidden
 from gdb.language.mentioned_names import asks
 from gdb.language.syntax import Expression, Parameter, Variable
@@ -359,6 +359,8 @@ def _look_up(equality: Equality, accepted: Accepted, *, alone: bool) -> Step:
         for row in rows:
             try:
                 value = value_of(context, row)
+            except (Cancelled, QueryTimeout):
+                raise
             except GdbError:  # where nothing is matched it is never evaluated
                 return None
             if value is None or value != value:

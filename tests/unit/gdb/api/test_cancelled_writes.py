@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,10 @@ from gdb.repl.session import Session
 from gdb.run import columns_or_rows
 from gdb.run.interrupt import run_interruptibly
 from gdb.storage import importer
+from gdb.storage.format import manifest
 from gdb.storage.write import compaction
+from gdb.storage.write.store import Store
+from gdb.storage.write.sweep import Sweeper
 from tests.support.cancellations import (
     CREATE,
     EARLY,
@@ -235,6 +239,56 @@ def test_a_late_ctrl_c_does_not_deny_an_import(
         with pytest.raises(Cancelled, match="too late") as raised:
             way(db, edges)
     assert raised.value.committed
+    assert db.stats().edges == 2
+
+
+def timed(db: Database, edges: Path) -> object:
+    text = f"COPY FROM '{edges}' OPTIONS {{type: 'E'}}"
+    return db.execute(text, timeout=1000).summary.effects
+
+
+def timed_elsewhere(db: Database, edges: Path) -> object:
+    """In another thread than the main one, where the import runs in the thread of its query."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(timed, db, edges).result()
+
+
+@pytest.mark.parametrize("way", [timed, timed_elsewhere])
+@pytest.mark.parametrize("name", ["_keep", "write_spools"])
+def test_a_timeout_stops_an_import_before_its_commit(
+    db: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    edges: Path,
+    name: str,
+    way: Callable[[Database, Path], object],
+) -> None:
+    with monkeypatch.context() as patch:
+        wrapped(importer, name, True)(patch, db, Late(patch))
+        with pytest.raises(QueryTimeout, match="its timeout of 1000 s"):
+            way(db, edges)
+    assert db.stats().edges == 0
+    assert way(db, edges)
+
+
+@pytest.mark.parametrize("way", [timed, timed_elsewhere])
+@pytest.mark.parametrize(
+    "stage",
+    [
+        wrapped(manifest, "commit", True, look=True),
+        wrapped(Store, "commit", False),
+        wrapped(Sweeper, "after_writing", True, look=True),
+    ],
+)
+def test_a_timeout_during_the_commit_of_an_import_is_too_late(
+    db: Database,
+    monkeypatch: pytest.MonkeyPatch,
+    edges: Path,
+    stage: Stage,
+    way: Callable[[Database, Path], object],
+) -> None:
+    with monkeypatch.context() as patch:
+        stage(patch, db, Late(patch))
+        assert way(db, edges)
     assert db.stats().edges == 2
 
 

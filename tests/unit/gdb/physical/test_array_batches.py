@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import gdb
+from gdb.base.values import sizes
 from gdb.base.values.map_columns import MapColumns
-from gdb.errors import GdbError, OutOfBudget, QueryTimeout
-from gdb.physical.arrays import array_run
+from gdb.errors import Cancelled, GdbError, OutOfBudget, QueryTimeout
+from gdb.physical.arrays import array_merging, array_run, array_table
+from gdb.physical.arrays.array_changes import ArrayChanges
+from gdb.physical.arrays.array_matching import _ArrayMatching
+from gdb.physical.arrays.array_table import ArrayTable
 from gdb.physical.rows.object_graph import Graph
 from gdb.run import columns_or_rows
 from gdb.run.parameters import checked_parameters, kind_of
@@ -125,6 +130,8 @@ TEXTS = [
     "MATCH (a:P {id: r.i}), (b:P {id: r.j}) MERGE (a)-[e:K]->(b) ON CREATE SET e.w = a.x ON MATCH SET e.v = b.x",
     "MATCH (a:P {id: r.i}) MERGE (n:P {id: r.j}) ON CREATE SET n.x = a.x ON MATCH SET n.x = a.id",
     "MATCH (a:P {id: r.i}) MERGE (n:P {id: a.x}) ON MATCH SET n.c = coalesce(n.c, 0) + 1",
+    "MATCH (a:P {id: r.i}) MERGE (n:P) ON MATCH SET a.c = coalesce(a.c, 0) + 1, n.c = a.c",
+    "MERGE (n:P)-[e:K]->(m:P) ON MATCH SET n.c = r.j, m.c = n.id",
 ]
 
 
@@ -189,6 +196,76 @@ def test_budget_and_timeout() -> None:
         db.execute("UNWIND range(1, 2000) AS k MATCH (a:P), (b:P), (c:P) CREATE (:X)", memory="1MB")
     with pytest.raises(QueryTimeout):
         db.execute("UNWIND range(1, 3000000) AS k CREATE (:P {id: k + 1})", timeout=0.2)
+    assert _content(db) == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "MATCH (p:P) SET p.s = $large + toString(p.id)",
+        "MATCH (p:P) SET p.s = p.large",
+        "MATCH (p:P) CREATE (:Q {s: $large + toString(p.id)})",
+        "UNWIND range(1, 300) AS i MERGE (:Q {s: $large + toString(i)})",
+    ],
+)
+def test_few_large_values_are_counted_as_they_are_made(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are noticed when there is no room for the next one, and no later."""
+    monkeypatch.setattr(columns_or_rows, "SMALL", 0)
+    with gdb.connect() as db:
+        large = "x" * 100_000
+        db.execute("UNWIND range(1, 300) AS i CREATE (:P {id: i, large: $large})", {"large": large})
+        made, count = list[int](), sizes.size_of
+
+        def noted(value: Any) -> int:
+            items = value if isinstance(value, list) else ()
+            made.append(sum(len(one) for one in items if isinstance(one, str)))
+            return count(value)
+
+        monkeypatch.setattr(sizes, "size_of", noted)
+        monkeypatch.setattr(array_table, "size_of", noted)
+        with pytest.raises(OutOfBudget):
+            db.execute(text, {"large": large}, memory="10MB")
+        assert max(made, default=0) < 12_000_000
+
+
+MERGED = "UNWIND range(1, 300) AS i MERGE (a:P {id: i % 200}) SET a.x = i"
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "never"),
+    [
+        (array_merging, "numbered", "match_rows"),
+        (_ArrayMatching, "_values_of", "_matched"),
+        (array_merging, "match_rows", "expanded"),
+        (array_merging, "expanded", "_sets"),
+        (array_merging._ArrayMerging, "_sets", "create"),
+        (Graph, "ids_of_new", "_made"),
+        (ArrayChanges, "create", "with_columns"),
+    ],
+)
+def test_a_batch_is_stopped_between_its_steps(
+    owner: object, name: str, never: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of them goes through all rows."""
+    db, step = _store(), getattr(owner, name)
+    before = _content(db)
+    monkeypatch.setattr(columns_or_rows, "WAY", "columns")
+
+    def stopping(*given: Any) -> Any:
+        found = step(*given)
+        db.interrupt()
+        merging = array_merging, array_merging._ArrayMerging
+        for of in (*merging, _ArrayMatching, ArrayChanges, ArrayTable):
+            if hasattr(of, never):
+                monkeypatch.setattr(of, never, None)  # it is not called any more
+        return found
+
+    monkeypatch.setattr(owner, name, stopping)
+    with pytest.raises(Cancelled):
+        db.execute(MERGED)
+    monkeypatch.undo()
     assert _content(db) == before
 
 

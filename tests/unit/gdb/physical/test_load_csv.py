@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import gdb
-from gdb.errors import ArgumentProblem
+from gdb.base import allowance
+from gdb.errors import ArgumentProblem, Cancelled, QueryTimeout
+from gdb.physical.rows import csv
 
 HEADERS = "LOAD CSV WITH HEADERS FROM $file AS line RETURN line"
 LISTS = "LOAD CSV FROM $file AS line RETURN line"
@@ -57,3 +62,24 @@ def test_bad_lines(query: str, text: str, said: str, tmp_path: Path) -> None:
         answer(tmp_path, query, text)
     assert f"a.csv', {said}" in str(failed.value), str(failed.value)
     assert failed.value.cure or "limit" in said
+
+
+@pytest.mark.parametrize("raised", [QueryTimeout, Cancelled])
+def test_a_query_that_is_stopped_blames_no_file(
+    raised: type[Exception], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.csv").write_text("a\n1\n")
+    records = csv._records
+    with gdb.connect() as db:
+
+        def stopping(*given: Any) -> Any:
+            if raised is Cancelled:
+                db.interrupt()
+            else:
+                late = SimpleNamespace(monotonic=lambda: time.monotonic() + 1e6)
+                monkeypatch.setattr(allowance, "time", late)
+            return records(*given)
+
+        monkeypatch.setattr(csv, "_records", stopping)
+        with pytest.raises(raised, match="timeout of 1000 s|cancelled"):
+            db.execute(LISTS, {"file": str(tmp_path / "a.csv")}, timeout=1000)

@@ -15,6 +15,7 @@ from gdb.language.parser import parse
 from gdb.physical.rows.merge_independence import is_independent
 from gdb.physical.rows.merging import Merging
 from gdb.query_graph import DIFFERENT_EDGES, DIFFERENT_NODES, REPEATABLE_ELEMENTS, MatchMode
+from gdb.run import columns_or_rows
 from tests.support.effort import share
 
 SEEDS, CLAUSES = share(3), 40
@@ -65,6 +66,27 @@ def test_it_depends_on_the_mode_and_on_types_without_direction() -> None:
     assert not _independent("(:A {k: 1})-[:T]->(:B {k: 2})", "", "", DIFFERENT_NODES)
     path = "(:A {k: 1})-[:T]->(:A {k: 2})-[:T]->(:A {k: 3})"
     assert not _independent(path, "", "", REPEATABLE_ELEMENTS)
+
+
+# ---- what is set of several matches --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("way", [None, "rows", "columns"])
+@pytest.mark.parametrize("several", ["", "UNWIND [1, 2] AS i ", "UNWIND range(1, 40) AS i "])
+def test_all_items_are_set_for_a_match_before_the_next(
+    several: str, way: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """ON MATCH SET is a SET of each row that has matched."""
+    monkeypatch.setattr(columns_or_rows, "WAY", way)
+    found = []
+    for clause in ("ON MATCH SET", "SET"):
+        with gdb.connect() as db:
+            db.execute("CREATE (:C {v: 0, w: ''}), (:M), (:M), (:M)")
+            items = "c.v = c.v + 1, c.w = c.w + ' ' + toString(c.v)"
+            db.execute(f"{several}MATCH (c:C) MERGE (m:M) {clause} {items}")
+            found.append(db.execute("MATCH (c:C) RETURN c.v, c.w").fetchall())
+    last = found[0][0][0]
+    assert found[0] == found[1] == [(last, "".join(f" {k}" for k in range(1, last + 1)))]
 
 
 # ---- beside one row after the other --------------------------------------------------------------

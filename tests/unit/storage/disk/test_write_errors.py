@@ -1,4 +1,4 @@
-"""What DuckDB could not write is reported without DuckDB's own text."""
+"""What DuckDB could not write is reported without DuckDB's own text; errors of ours stay what they are."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from gdb.errors import QueryTimeout, StoreError
 from gdb.storage.disk.duckdb_engine import write_error
+from gdb.storage.disk.os_errors import translated
 
 
 @pytest.mark.parametrize(
@@ -30,3 +32,11 @@ from gdb.storage.disk.duckdb_engine import write_error
 )
 def test_it_has_the_reason_of_the_operating_system(text: str, said: str) -> None:
     assert str(write_error(Path("/full/e"), duckdb.IOException(text))) == said
+
+
+def test_a_timeout_is_no_error_of_the_operating_system() -> None:
+    """Though QueryTimeout is a TimeoutError, which is one."""
+    with pytest.raises(QueryTimeout), translated("a.bin"):
+        raise QueryTimeout("the query ran longer than its timeout.")
+    with pytest.raises(StoreError), translated("a.bin"):
+        raise TimeoutError

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from gdb.errors import Cancelled, ImportFailed, LinesSkipped
+from gdb.errors import Cancelled, ImportFailed, LinesSkipped, QueryTimeout
 from gdb.storage.importer import LoadProgress
 from gdb.storage.write.store import Store
 from tests.support.loading import load
@@ -405,6 +405,20 @@ def test_a_rejects_file_that_cannot_be(refused: Load, tmp_path: Path) -> None:
     assert "cannot be written" in refused(path, on_error="skip", rejects_file=absent).reason
     assert 'on_error="skip"' in refused(path, rejects_file=tmp_path / "bad.csv").cure
     assert not (tmp_path / "bad.csv").exists()
+
+
+@pytest.mark.parametrize("error", [QueryTimeout("late"), OSError("of something else")])
+def test_what_ends_an_import_is_no_fault_of_the_rejects_file(
+    error: Exception, store: Store, tmp_path: Path
+) -> None:
+    path, target = written(tmp_path, b"1 2\n", "a.txt"), tmp_path / "bad.csv"
+
+    def progress(_: LoadProgress) -> None:
+        raise error
+
+    with pytest.raises(type(error)) as raised:
+        load(store, path, on_error="skip", rejects_file=target, progress=progress)
+    assert raised.value is error
 
 
 @pytest.mark.parametrize("data", [b"1 2\n", b"source,target\n1,2\n", b"t 1 0\nv 0 1\n"])
