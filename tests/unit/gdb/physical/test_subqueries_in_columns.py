@@ -69,7 +69,7 @@ RESULTS = (
     "WITH $b AS k ORDER BY k LIMIT 2 RETURN sum(k) AS n, count(*) AS v",
 )
 PASSED = "WITH $b AS k, a WHERE k > 1 RETURN a AS own, k AS n, count(*) AS v"
-"""Of which the row's own node comes back, null where OPTIONAL CALL has no row."""
+"""The row's own node comes back, null where OPTIONAL CALL has no row."""
 NESTED = "MATCH (a)-->(d) CALL (d) { MATCH (d)--(e) RETURN count(e) AS k } RETURN sum(k) AS n, count(*) AS v"
 ENDS = (
     *("RETURN a.id AS i, n, v", "RETURN count(*) AS i, sum(n) AS n, max(v) AS v"),
