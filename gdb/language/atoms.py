@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, get_args
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
+from gdb.imports import deferred
 from gdb.language import syntax
 from gdb.language.clauses import Query
-from gdb.language.comprehensions import where_and_result
 from gdb.language.cursor import TokenCursor
 from gdb.language.hidden_names import LONG_CONSTANT
 from gdb.language.no_expression import no_colon, no_expression
@@ -20,7 +20,10 @@ from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier,
 from gdb.language.tokens import Token, TokenKind
 
 if TYPE_CHECKING:
+    from gdb.language import comprehensions
     from gdb.language.long_constants import Constant
+else:
+    comprehensions = deferred("gdb.language.comprehensions")  # few queries have one
 
 QUANTIFIERS: dict[str, Quantifier] = {name.upper(): name for name in get_args(Quantifier)}
 SUBQUERIES: dict[str, SubqueryKind] = {name: name for name in get_args(SubqueryKind)}
@@ -238,13 +241,13 @@ class AtomReader(ABC):
         cursor = self.cursor
         self.awaiting[start] = 0
         variable, of = self.variable_in()
-        where, result = where_and_result(self, start, needed=False)
+        where, result = comprehensions.where_and_result(self, start, needed=False)
         return syntax.ListComprehension(variable, of, where, result, cursor.since(start))
 
     def _pattern_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
         pattern = self.path(inside_expression=True)
-        where, result = where_and_result(self, start, needed=True)
+        where, result = comprehensions.where_and_result(self, start, needed=True)
         assert result is not None
         return syntax.PatternComprehension(pattern, where, result, cursor.since(start))
 

@@ -1,4 +1,4 @@
-"""What follows the list or the pattern of a comprehension: [WHERE condition] [| result]
+"""The end of a comprehension, behind its list or pattern: [WHERE condition] [| result]
 
 A `|` may also be part of a label expression or of a type in the condition: `[(a)-->(b) WHERE b:A|B | b.k]`. The first
 one before which there is a condition and behind which there is a result is the comprehension's.
