@@ -112,12 +112,25 @@ def matching_vertices(
     ------
     QueryError, RunError : as `relational.query`; also where a key has kinds without a common one.
     """
+    parts = _vertex_parts(snapshot, groups)
+    return _passing(parts, keys, sql, parameters).astype(np.uint32)
+
+
+def vertex_rows(
+    snapshot: Snapshot, groups: Sequence[int], keys: Mapping[str, str]
+) -> arrow.Array | None:
+    """The vertices of some groups, in the column "element", with columns of their properties, as `matching_vertices`
+    has them; None where there are none."""
+    return _rows(_vertex_parts(snapshot, groups), keys)
+
+
+def _vertex_parts(snapshot: Snapshot, groups: Sequence[int]) -> list[_Part]:
     parts: list[_Part] = []
     for number in groups:
         group = snapshot.groups[number]
         elements = vids_of(group.ranges).astype(np.int64)
         parts.append((elements, group.keys, partial(snapshot.vertex_column, number)))
-    return _passing(parts, keys, sql, parameters).astype(np.uint32)
+    return parts
 
 
 def matching_edges(
@@ -150,7 +163,19 @@ def _passing(
     parts: Sequence[_Part], keys: Mapping[str, str], sql: str, parameters: Mapping[str, Value]
 ) -> I64:
     """The elements whose row satisfies the condition, i64[k] ascending."""
-    from ..relational import arrow, lookup, relational  # what NumPy evaluates needs no DuckDB
+    from ..relational import arrow, relational  # what NumPy evaluates needs no DuckDB
+
+    rows = _rows(parts, keys)
+    if rows is None:
+        return np.zeros(0, np.int64)
+    answer = relational.query({"elements": rows}, sql, parameters)
+    found = [arrow.int64_values(arrow.child(chunk, 0))[0] for chunk in answer.iter_chunks()]
+    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+
+def _rows(parts: Sequence[_Part], keys: Mapping[str, str]) -> arrow.Array | None:
+    """The elements and their columns, a chunk for each part that has elements; None where none has."""
+    from ..relational import arrow, lookup  # here: it imports nanoarrow
 
     kinds = {
         name: lookup.common_kind((has[key] for _, has, _ in parts if key in has), key)
@@ -161,11 +186,7 @@ def _passing(
         for elements, _, column_of in parts
         if len(elements)
     ]
-    if not chunks:
-        return np.zeros(0, np.int64)
-    answer = relational.query({"elements": arrow.chunks_array(chunks)}, sql, parameters)
-    found = [arrow.int64_values(arrow.child(chunk, 0))[0] for chunk in answer.iter_chunks()]
-    return np.sort(np.concatenate(found)) if found else np.zeros(0, np.int64)
+    return arrow.chunks_array(chunks) if chunks else None
 
 
 def _chunk(

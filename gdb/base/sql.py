@@ -244,6 +244,11 @@ def row_number(order: Sequence[exp.Expr] = (), by: Sequence[exp.Expr] = ()) -> e
     return window
 
 
+def dense_rank(order: Sequence[exp.Expr]) -> exp.Expr:
+    """dense_rank() OVER (ORDER BY ...)"""
+    return exp.Window(this=call("dense_rank"), order=exp.Order(expressions=[*order]), over="OVER")
+
+
 def way(sql: Part, *, descending: bool = False, nulls_first: bool = False) -> exp.Expr:
     """How ORDER BY says it."""
     return exp.Ordered(this=part_of(sql), desc=descending, nulls_first=nulls_first)

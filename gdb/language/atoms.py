@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from gdb import limits
 from gdb.errors import SyntaxProblem
+from gdb.imports import deferred
 from gdb.language import syntax
 from gdb.language.clauses import Query
 from gdb.language.cursor import TokenCursor
@@ -19,7 +20,10 @@ from gdb.language.syntax import Comparator, Expression, Name, Place, Quantifier,
 from gdb.language.tokens import Token, TokenKind
 
 if TYPE_CHECKING:
+    from gdb.language import comprehensions
     from gdb.language.long_constants import Constant
+else:
+    comprehensions = deferred("gdb.language.comprehensions")  # few queries have one
 
 QUANTIFIERS: dict[str, Quantifier] = {name.upper(): name for name in get_args(Quantifier)}
 SUBQUERIES: dict[str, SubqueryKind] = {name: name for name in get_args(SubqueryKind)}
@@ -39,15 +43,25 @@ _NAMES = (TokenKind.NAME, TokenKind.QUOTED)
 class AtomReader(ABC):
     """Reads operands at a cursor.
 
-    awaiting : the opening brackets whose `|` is still to come: in them a `|` is no part of labels.
+    awaiting : the opening brackets whose `|` is still to come, with the least number of a token that it may be.
+    chosen : of comprehensions that were read before, by their opening brackets, which `|` was theirs.
     constants : long lists of constants, by the hidden names of parameters.
     """
 
     def __init__(self, cursor: TokenCursor) -> None:
         self.cursor = cursor
         self.depth, self.deepest = 0, limits.size("MAX_DEPTH")
-        self.awaiting: set[int] = set()
+        self.awaiting: dict[int, int] = {}
+        self.chosen: dict[int, int] = {}
         self.constants: dict[str, list[Constant]] = {}
+
+    def separates(self, number: int) -> bool:
+        """Whether a token that is a `|` is that of a comprehension, reduce() or FOREACH, and no part of labels or
+        types."""
+        if not self.awaiting:
+            return False
+        first = self.awaiting.get(self.cursor.brackets.around[number])
+        return first is not None and number >= first
 
     @abstractmethod
     def read(self) -> Expression:
@@ -225,23 +239,16 @@ class AtomReader(ABC):
 
     def _list_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
-        self.awaiting.add(start)
+        self.awaiting[start] = 0
         variable, of = self.variable_in()
-        where = self.read() if cursor.accept_word("WHERE") else None
-        self.awaiting.discard(start)
-        result = self.read() if cursor.accept_sign("|") else None
-        cursor.expect_sign("]", "to close the comprehension")
+        where, result = comprehensions.where_and_result(self, start, needed=False)
         return syntax.ListComprehension(variable, of, where, result, cursor.since(start))
 
     def _pattern_comprehension(self, start: int) -> Expression:
         cursor = self.cursor
         pattern = self.path(inside_expression=True)
-        self.awaiting.add(start)
-        where = self.read() if cursor.accept_word("WHERE") else None
-        self.awaiting.discard(start)
-        cursor.expect_sign("|", "before the result of the comprehension")
-        result = self.read()
-        cursor.expect_sign("]", "to close the comprehension")
+        where, result = comprehensions.where_and_result(self, start, needed=True)
+        assert result is not None
         return syntax.PatternComprehension(pattern, where, result, cursor.since(start))
 
     def variable_in(self) -> tuple[Name, Expression]:
@@ -407,11 +414,11 @@ class AtomReader(ABC):
         cursor.take()
         total = cursor.name("a name for the result")
         cursor.take()
-        self.awaiting.add(opening)
+        self.awaiting[opening] = 0
         initial = self.read()
         cursor.expect_sign(",", "after the first value of reduce()")
         variable, of = self.variable_in()
-        self.awaiting.discard(opening)
+        self.awaiting.pop(opening, None)
         cursor.expect_sign("|", "before the result of reduce()")
         result = self.read()
         cursor.expect_sign(")", "to close reduce()")

@@ -94,7 +94,7 @@ class _Integers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Ranks:
+class Ranks:
     """The ranks of the values of both sides by vid or edge id, `MISSING` for null and for NaN. nan : where those are,
     i64[k] for each side."""
 
@@ -104,10 +104,12 @@ class _Ranks:
 
     @property
     def bytes(self) -> int:
+        """What they take."""
         return self.left.nbytes + (0 if self.right is self.left else self.right.nbytes)
 
     @property
     def has_nan(self) -> bool:
+        """Whether any value is NaN."""
         return any(len(places) for places in self.nan)
 
     def apart(self) -> tuple[I64, I64]:
@@ -117,17 +119,17 @@ class _Ranks:
         return left, right
 
 
-Made = TypeVar("Made", _Integers, _Ranks)
+Made = TypeVar("Made", _Integers, Ranks)
 
 
-def _nothing(_: Snapshot) -> MadeWithin[Hashable, _Integers | _Ranks]:
+def _nothing(_: Snapshot) -> MadeWithin[Hashable, _Integers | Ranks]:
     return MadeWithin()
 
 
 _of_snapshots = MadeOnce(_nothing)
 
 
-def _kept(scope: Scope, kind: type[Made], key: Hashable, make: Callable[[], Made]) -> Made:
+def kept_for(scope: Scope, kind: type[Made], key: Hashable, make: Callable[[], Made]) -> Made:
     """What is made of the scope's snapshot, once for a key."""
     found = _of_snapshots.of(scope.snapshot).of((kind, key), make, MOST_KEPT)
     assert isinstance(found, kind)
@@ -145,12 +147,12 @@ def _place(scope: Scope, side: Side) -> Hashable:
 
 
 def _whole(scope: Scope, side: Side) -> _Integers:
-    return _kept(scope, _Integers, _place(scope, side), lambda: _read_whole(scope, side))
+    return kept_for(scope, _Integers, _place(scope, side), lambda: _read_whole(scope, side))
 
 
-def _ranked(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeName]) -> _Ranks:
+def _ranked(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeName]) -> Ranks:
     key = tuple(_place(scope, side) for side in sides)
-    return _kept(scope, _Ranks, key, lambda: _rank(scope, sides, kinds))
+    return kept_for(scope, Ranks, key, lambda: _rank(scope, sides, kinds))
 
 
 # ---- reading -------------------------------------------------------------------------------------
@@ -244,7 +246,7 @@ class _Numbers:
     valid: Flags
 
 
-def _rank(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeName]) -> _Ranks:
+def _rank(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeName]) -> Ranks:
     if kinds[0] is TypeName.STRING:
         return _rank_texts(scope, sides)
     left, right = (_numbers(scope, *one) for one in zip(sides, kinds, strict=True))
@@ -260,9 +262,9 @@ def _rank(scope: Scope, sides: tuple[Side, Side], kinds: tuple[TypeName, TypeNam
     first = ranks[: len(left.valid)]
     places = np.flatnonzero(nan)
     if alike:
-        return _Ranks(first, first, (places, places))
+        return Ranks(first, first, (places, places))
     n = len(first)
-    return _Ranks(first, ranks[n:], (places[places < n], places[places >= n] - n))
+    return Ranks(first, ranks[n:], (places[places < n], places[places >= n] - n))
 
 
 def _dense(nearest: F64, lacks: I64) -> I64:
@@ -304,7 +306,7 @@ def _lacking(whole: I64) -> I64:
     return lacks
 
 
-def _rank_texts(scope: Scope, sides: tuple[Side, Side]) -> _Ranks:
+def _rank_texts(scope: Scope, sides: tuple[Side, Side]) -> Ranks:
     """By DuckDB, which sorts texts by their bytes, as Unicode is sorted."""
     from gdb.executor.relational import arrow, relational  # needs DuckDB
 
@@ -328,4 +330,4 @@ def _rank_texts(scope: Scope, sides: tuple[Side, Side]) -> _Ranks:
             ranks[found[0]] = found[1]
     none = np.zeros(0, np.int64)
     first = ranks[: counts[0]]
-    return _Ranks(first, first if alike else ranks[counts[0] :], (none, none))
+    return Ranks(first, first if alike else ranks[counts[0] :], (none, none))

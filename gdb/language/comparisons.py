@@ -49,6 +49,8 @@ def compare(operator: Comparator, left: Typed, right: Typed) -> Typed:
     node = _node(operator, left.sql, right.sql)
     if {left.kind, right.kind} == set(NUMBERS) and not (_is_exact(left) or _is_exact(right)):
         node = _exactly(operator, left, right, node)
+        if operator is Comparator.EQUAL:
+            return Typed(node, BOOLEAN)
     return Typed(_guarded(operator, left, right, node), BOOLEAN)
 
 
@@ -65,10 +67,13 @@ def _is_exact(side: Typed) -> bool:
 
 def _exactly(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) -> exp.Expr:
     """The comparison of a whole number with a float, which DuckDB rounds the whole number to: where that makes them
-    equal, both are compared as whole numbers."""
+    equal, both are compared as whole numbers. An equality is two, by which DuckDB can join with a hash table: it is
+    false for NaN too, and null beside null."""
     whole, other = (left, right) if left.kind is TypeName.INTEGER else (right, left)
     same = _node(Comparator.EQUAL, cast(whole.sql.copy(), "DOUBLE"), other.sql.copy())
     huge = [cast(side.sql.copy(), "HUGEINT", attempt=side is other) for side in (left, right)]
+    if operator is Comparator.EQUAL:
+        return all_of(same, _node(operator, *huge))
     return exp.Case(ifs=[exp.If(this=same, true=_node(operator, *huge))], default=node)
 
 
@@ -93,6 +98,8 @@ def _guarded(operator: Comparator, left: Typed, right: Typed, node: exp.Expr) ->
         there = exp.Not(this=is_null(other.sql.copy()))
         answer = exp.true() if operator is Comparator.UNEQUAL else exp.false()
         test = exp.And(this=nan, expression=there)
+        if operator is Comparator.EQUAL:  # by which DuckDB can join with a hash table
+            return all_of(node, negated(test))
         return exp.Case(ifs=[exp.If(this=test, true=answer)], default=node)
     if operator is Comparator.UNEQUAL:
         return exp.Or(this=operand(node), expression=nan)

@@ -23,14 +23,15 @@ class Brackets:
 
     closing : of an opening bracket the one that closes it, if one does.
     around : of a `:` or `|` the innermost bracket around it, -1 for none.
-    with_comma, with_bar : the opening brackets that have a `,` or a `|` in them, outside of inner brackets.
+    with_comma : the opening brackets that have a `,` in them, outside of inner brackets. with_bar : those that have a
+        `|` so, and where.
     """
 
     def __init__(self, tokens: Sequence[Token]) -> None:
         self.closing: dict[int, int] = {}
         self.around: dict[int, int] = {}
         self.with_comma: set[int] = set()
-        self.with_bar: set[int] = set()
+        self.with_bar: dict[int, list[int]] = {}
         opened = [-1]
         for number, token in enumerate(tokens):
             match token.sign:
@@ -43,7 +44,7 @@ class Brackets:
                 case ",":
                     self.with_comma.add(opened[-1])
                 case "|":
-                    self.with_bar.add(opened[-1])
+                    self.with_bar.setdefault(opened[-1], []).append(number)
                     self.around[number] = opened[-1]
                 case ":":
                     self.around[number] = opened[-1]

@@ -49,16 +49,18 @@ _PLAIN = (TypeName.FLOAT, TypeName.BOOLEAN, TypeName.STRING)
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A condition that was found to be a comparison, and what it is to the planner. kind : of its values."""
+    """A condition that was found to be a comparison, and what it is to the planner. kind : of its values. computed :
+    they are the ranks of what expressions of the elements are, with these parameters (`computed_values`)."""
 
     condition: Expression
     compare: Compare
     kind: TypeName
+    computed: bool = False
 
     def bounds(self, parameters: Mapping[str, ParameterValue]) -> tuple[int, int] | None:
         """Least and most with other values of the parameters, of the same kinds; None where that cannot be compared
         so."""
-        form = _form(self.condition, parameters)
+        form = None if self.computed else _form(self.condition, parameters)
         return None if form is None else form.bounds(self.kind)
 
 

@@ -201,7 +201,7 @@ class ExpressionReader(AtomReader):
         raise cursor.unexpected("NULL, NOT NULL, :: or NORMALIZED after IS", words, cure)
 
     def _typed(self, left: Expression, negated: bool, start: int) -> IsTyped:
-        type_ = value_type(self.cursor, self.awaiting)
+        type_ = value_type(self.cursor, self.separates)
         return IsTyped(left, type_, negated, self.cursor.since(start))
 
     def test_of(self, left: Expression) -> Expression | None:
@@ -259,8 +259,7 @@ class ExpressionReader(AtomReader):
                     key = cursor.name("the name of a property after '.'")
                     subject = syntax.Property(subject, key, cursor.since(start))
                 case ":":
-                    bars = cursor.brackets.around[cursor.at] not in self.awaiting
-                    found = label_expression(self, bars)
+                    found = label_expression(self)
                     subject = found.whole(subject, cursor.since(start))
                 case "[":
                     cursor.take()

@@ -74,10 +74,8 @@ class LabelExpression:
         return _joined(Connective.AND, parts, place)
 
 
-def label_expression(
-    reader: AtomReader, bars: bool = True, what: str = "a label"
-) -> LabelExpression:
-    """The labels (or types, `what`) that begin with the ':' at the cursor; without `bars` a | is no part of them.
+def label_expression(reader: AtomReader, what: str = "a label") -> LabelExpression:
+    """The labels (or types, `what`) that begin with the ':' at the cursor.
 
     Raises
     ------
@@ -91,7 +89,7 @@ def label_expression(
         return LabelExpression(((name,),), (), name.place)
     clauses: list[tuple[Signed, ...]] = []
     while cursor.accept_sign(":"):
-        found, open_bar = _alternatives(reader, bars, what)
+        found, open_bar = _alternatives(reader, what)
         clauses += found
         if open_bar and cursor.is_sign(":"):
             cure = "Write :(A|B)&C."
@@ -116,11 +114,12 @@ def label_expression(
 # ---- reading -------------------------------------------------------------------------------------
 
 
-def _alternatives(reader: AtomReader, bars: bool, what: str) -> tuple[Clauses, bool]:
+def _alternatives(reader: AtomReader, what: str) -> tuple[Clauses, bool]:
     """A|B|C, and whether there is a | outside of parentheses."""
     cursor = reader.cursor
     several = [_conjunction(reader, what)]
-    while bars and cursor.accept_sign("|"):
+    while cursor.is_sign("|") and not reader.separates(cursor.at):
+        cursor.take()
         cursor.accept_sign(":")
         several.append(_conjunction(reader, what))
     return _or(several), len(several) > 1
@@ -142,7 +141,7 @@ def _negated(reader: AtomReader, what: str) -> Clauses:
 def _atom(reader: AtomReader, what: str) -> Clauses:
     cursor = reader.cursor
     if cursor.accept_sign("("):
-        found, _ = _alternatives(reader, True, what)
+        found, _ = _alternatives(reader, what)
         cursor.expect_sign(")", "to close the labels")
         return found
     if cursor.accept_sign("%"):

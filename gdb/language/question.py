@@ -60,6 +60,12 @@ class SortedConditions:
             from gdb.language.element_comparisons import split_comparisons
 
             self.compared, self.rest = split_comparisons(scope, self.rest)
+        if self.rest and not scope.is_connected:
+            # here: few patterns are in several parts
+            from gdb.language.computed_values import split_equalities
+
+            computed, self.rest = split_equalities(scope, self.rest)
+            self.compared = (*self.compared, *computed)
 
     def graph(
         self, vertices: Sequence[QueryVertex], edges: Iterable[QueryEdge], mode: MatchMode

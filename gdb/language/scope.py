@@ -75,6 +75,24 @@ class Scope:
             scope.snapshot = snapshot
         return scope
 
+    def parts(self) -> list[int]:
+        """For each query vertex a number of the part of the pattern that edges join it to."""
+        numbers = list(range(len(self.vertices)))
+
+        def part(vertex: int) -> int:
+            while numbers[vertex] != vertex:
+                vertex = numbers[vertex]
+            return vertex
+
+        for edge in self.edges:
+            numbers[part(edge.source)] = part(edge.target)
+        return [part(vertex) for vertex in range(len(numbers))]
+
+    @property
+    def is_connected(self) -> bool:
+        """Whether edges join all query vertices."""
+        return len(self.vertices) < 2 or len(set(self.parts())) == 1
+
     # ---- patterns ---------------------------------------------------------------------------------
 
     def add(self, match: Match, clause: int = 0) -> None:

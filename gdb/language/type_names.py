@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable
 
 from gdb.language.cursor import TokenCursor
 from gdb.language.suggest import closest
@@ -12,8 +12,10 @@ _LISTS = ("LIST", "ARRAY")
 _LONGEST = max(name.count(" ") for name in NAMES) + 1
 
 
-def value_type(cursor: TokenCursor, awaiting: Container[int] = ()) -> ValueType:
-    """The type at the cursor. awaiting : the opening brackets in which a | is no part of it.
+def value_type(
+    cursor: TokenCursor, separates: Callable[[int], bool] = lambda _: False
+) -> ValueType:
+    """The type at the cursor. separates : whether a token that is a | is no part of it.
 
     Raises
     ------
@@ -25,7 +27,7 @@ def value_type(cursor: TokenCursor, awaiting: Container[int] = ()) -> ValueType:
         cursor.expect_sign(">", "to close ANY<")
         return inner
     found = [_one(cursor)]
-    while cursor.is_sign("|") and cursor.brackets.around[cursor.at] not in awaiting:
+    while cursor.is_sign("|") and not separates(cursor.at):
         cursor.take()
         found.append(_one(cursor))
     return ValueType(tuple(found))

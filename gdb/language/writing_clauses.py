@@ -126,9 +126,9 @@ class WritingClauses(ReadingClauses):
         """FOREACH with the clauses in it."""
         cursor, opening = self.cursor, self.cursor.at
         cursor.expect_sign("(", "of FOREACH", "Write FOREACH (x IN list | SET ...).")
-        self.awaiting.add(opening)
+        self.awaiting[opening] = 0
         variable, of = self.variable_in()
-        self.awaiting.discard(opening)
+        self.awaiting.pop(opening, None)
         cursor.expect_sign("|", "before what FOREACH does")
         inner = [self.writing_clause()]
         while not cursor.is_sign(")"):

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import (
     aliased,
+    column_of,
     equal,
     exp,
     left_joined,
+    rows_of,
     value_of,
 )
 from gdb.functions.types import NODE, NULL, Type
@@ -26,6 +28,7 @@ from gdb.physical.columns.unions import distinct, union_of
 from gdb.records import replace
 
 if TYPE_CHECKING:
+    from gdb.base.sql import Part
     from gdb.language.syntax import Place
     from gdb.logical.needed_properties import Demand
     from gdb.logical.operators import Apply, Argument, Plan
@@ -60,12 +63,14 @@ def compile_apply(
             relation = replace(relation, order=(number,))
         else:
             inner = inner.unordered()
+    rows: exp.Query | exp.Expr = inner.from_
+    if operator.optional:
+        inner, rows = _own_columns(builder, relation, inner, operator.brings)
     columns = [c for c in inner.columns if c not in relation.columns]
     on: exp.Expr = value_of(True)
-    rows: exp.Query | exp.Expr = inner.from_
     if operator.sees:
         other = builder.fresh("n")
-        rows = select_columns([*columns, aliased(number, other)], inner.from_)
+        rows = select_columns([*columns, aliased(number, other)], rows)
         on = equal(number, other)
     new = {name: inner.names[name] for name in operator.brings}
     names = {**relation.names, **{name: replace(held, origin=None) for name, held in new.items()}}
@@ -77,6 +82,32 @@ def compile_apply(
     found = replace(relation, source=sql, names=names)
     order = (*found.order, *inner.order)
     return replace(found, hidden=(*found.hidden, *inner.order), order=order)
+
+
+def _own_columns(
+    builder: Builder, relation: Relation, inner: Relation, brings: Sequence[str]
+) -> tuple[Relation, exp.Expr]:
+    """The rows of an OPTIONAL CALL, and them as an operand of FROM: what they bring of the rows that they were made of
+    (`RETURN a AS v`) gets columns of its own, and an element of its own, for it is null where the subquery has no row.
+    """
+    of_rows = relation.columns
+    columns: list[Part] = [*inner.columns]
+    elements = {h.element for h in relation.names.values() if h.element is not None}
+    names = dict(inner.names)
+    for name in brings:
+        held = names[name]
+        element = held.element
+        if element is not None and element in elements:
+            element = builder.another(element)
+        elif held.column not in of_rows:
+            continue
+        column = builder.fresh("e")
+        columns.append(aliased(column_of(held.column), column))
+        names[name] = replace(held, column=column, element=element, origin=None, stored={})
+    if len(columns) == len(inner.columns):
+        return inner, inner.from_
+    source = select_columns(columns, inner.from_)
+    return replace(inner, source=source, names=names), rows_of(source)
 
 
 def rows_of_all(builder: Builder, plan: Plan, per: Per | None) -> Relation:

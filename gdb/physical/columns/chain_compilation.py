@@ -27,6 +27,7 @@ from gdb.imports import deferred
 from gdb.language.clauses import Match, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.language.scope import Scope
+from gdb.language.syntax import Arithmetic, Negative, walk
 from gdb.logical import operators
 from gdb.logical.needed_properties import Demand, demands_around
 from gdb.logical.operators import Names, Operators, Plan
@@ -48,6 +49,10 @@ else:
 
 LONGEST_SPAN = 10_000_000
 """Integers that UNWIND makes of one range() in DuckDB, whose answers and numbers of rows no budget counts."""
+
+
+EVERY_ROW = (1 << 62) - 1
+"""A LIMIT that leaves out nothing, which DuckDB moves no condition over."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +150,8 @@ def over(
             case operators.Filter():
                 from gdb.physical.columns.pattern_columns import PatternColumns
 
+                if _computes(side[:place]):
+                    relation = _computed_first(relation)
                 relation = PatternColumns(builder, relation).filtered([operator.condition])
             case operators.Sort():
                 after = side[place + 1] if place + 1 < len(side) else None
@@ -173,6 +180,26 @@ def over(
         builder.check_measured(relation.names.get(name), side[-1].place)
     builder.reached = len(side)
     return builder.expanded(relation)
+
+
+def _computes(before: Operators) -> bool:
+    """Whether the operators directly before a condition compute what may fail for some row."""
+    for operator in reversed(before):
+        if not isinstance(operator, (operators.Project, operators.Aggregate, operators.Distinct)):
+            return False
+        every = (part for one in operators.expressions_of(operator) for part in walk(one))
+        if any(isinstance(part, (Arithmetic, Negative)) for part in every):
+            return True
+    return False
+
+
+def _computed_first(relation: Relation) -> Relation:
+    """The same rows, computed before a condition on them: DuckDB would test it first, and hide the error of a row that
+    fails it."""
+    if not isinstance(relation.source, exp.Query):
+        return relation
+    every = select(relation.columns, relation.from_, limit=EVERY_ROW)
+    return replace(relation, source=every)
 
 
 def owned(

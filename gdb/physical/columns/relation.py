@@ -223,6 +223,15 @@ class Builder:
         self._count += 1
         return f"{letter}{self._count}"
 
+    def another(self, element: ElementReference) -> ElementReference:
+        """A new element of the scope, of the same labels or types."""
+        scope = self.scope
+        if element.kind == "vertex":
+            scope.vertices.append(replace(scope.vertices[element.index]))
+            return replace(element, index=len(scope.vertices) - 1)
+        scope.edges.append(replace(scope.edges[element.index]))
+        return replace(element, index=len(scope.edges) - 1)
+
     def take(
         self,
         element: ElementReference,

@@ -9,7 +9,8 @@ from gdb.base.values.kinds import Row, Value
 from gdb.base.values.problems import EntityDeleted, ValueProblem
 from gdb.errors import ArgumentProblem, ArithmeticProblem, DeletedProblem, QueryError, TypeProblem
 from gdb.language.report import problem
-from gdb.records import dataclass, quick
+from gdb.language.syntax import Variable
+from gdb.records import dataclass, field, quick
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
@@ -34,6 +35,13 @@ class Subqueries(Protocol):
         """The rows of a query that may name what is in `row`; of a bare MATCH query, its matches. once :
         see `matches`."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Answered(Variable):
+    """A part of an expression whose value most rows have under a name. missing : the value for a row that has none."""
+
+    missing: Compiled = field(compare=False)
 
 
 @quick

@@ -27,7 +27,7 @@ from gdb.language.syntax import Comparator, Expression, Place
 from gdb.language.value_types import IsNormalized, IsTyped
 from gdb.physical.evaluator import access, logic, loops
 from gdb.physical.evaluator.calls import apply_operation, chain_operations, measure_results
-from gdb.physical.evaluator.context import Compiled, Condition, Context, Subqueries
+from gdb.physical.evaluator.context import Answered, Compiled, Condition, Context, Subqueries
 from gdb.physical.evaluator.string_predicates import normal_form_test, tester
 from gdb.physical.evaluator.type_tests import is_of
 
@@ -96,6 +96,8 @@ class Evaluator:
             case syntax.Parameter(name=parameter):
                 known = self._context.parameters  # another run may give it another value
                 return lambda row: known[parameter]
+            case Answered(name=name, missing=missing):
+                return lambda row: row[name] if name in row else missing(row)
             case syntax.Variable(name=name):
                 return itemgetter(name)
             case syntax.Property(subject=subject, key=key, place=place):

@@ -108,7 +108,7 @@ class Matching:
             for some in matching.run(rows):
                 found = [one for one in some if variant.completed(one[1])]
                 if variant.later and found:
-                    prepared = Prepared(context, variant.later)
+                    prepared = Prepared(context, variant.later, tests=True)
                     tests = [context.evaluator.condition(one) for one in prepared.expressions]
                     prepared.fill([row for _, row in found])
                     found = [o for o in found if all(test(o[1]) is True for test in tests)]
@@ -176,7 +176,7 @@ class _RowMatching(ComponentMatching["list[Numbered]"]):
         if not ready:
             return table
         self.waiting = [c for c in self.waiting if c not in ready]
-        prepared = Prepared(self.context, [c.expression for c in ready])
+        prepared = Prepared(self.context, [c.expression for c in ready], tests=True)
         tests = [self.context.evaluator.condition(one) for one in prepared.expressions]
         prepared.fill([row for _, row in table])
         return [o for o in paced(table, len(table)) if all(test(o[1]) is True for test in tests)]

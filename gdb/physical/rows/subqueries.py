@@ -2,16 +2,20 @@
 
 Row by row each pattern predicate, pattern comprehension and EXISTS { } would be planned and run again. So before some
 expressions are evaluated over rows, every such part that depends on the row alone is matched for all of them, and its
-values are in the rows under hidden names. What depends on the variable of a comprehension around it, and what is more
-than one MATCH, is evaluated row by row (`gdb.physical.evaluator.Subqueries`).
+values are in the rows under hidden names. Where that raises an error for some row, only the rows that need the value
+are answered: those for which a CASE, AND, OR or coalesce() around it comes to it. What depends on the variable of a
+comprehension around it, and what is more than one MATCH, is evaluated row by row
+(`gdb.physical.evaluator.Subqueries`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.base.values.sizes import Growing
+from gdb.errors import LimitExceeded, QueryError
 from gdb.language.clauses import Match
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.mentioned_names import asks
@@ -23,10 +27,10 @@ from gdb.language.syntax import (
     Quantified,
     Reduce,
     Subquery,
-    Variable,
     rebuilt,
 )
 from gdb.logical.merge_matches import one_pattern
+from gdb.physical.evaluator.context import Answered
 from gdb.physical.rows.pattern import Pattern, pattern_of, pattern_of_match
 from gdb.physical.rows.visible_names import visible
 from gdb.records import dataclass, replace
@@ -47,11 +51,26 @@ class _Question:
     pattern: Pattern
 
 
-class Prepared:
-    """Expressions in which patterns have become hidden variables; `fill` gives rows their values."""
+class _Unanswered(Exception):
+    """An expression came to a question that is not answered for its row."""
 
-    def __init__(self, context: RowContext, expressions: Sequence[Expression]) -> None:
-        self.context = context
+    def __init__(self, question: _Question) -> None:
+        super().__init__(question.name)
+        self.question = question
+
+
+class Prepared:
+    """Expressions in which patterns have become hidden variables; `fill` gives rows their values.
+
+    tests : whether the expressions are conditions; those after the first one that is not true are not
+        evaluated for a row.
+    """
+
+    def __init__(
+        self, context: RowContext, expressions: Sequence[Expression], *, tests: bool = False
+    ) -> None:
+        self.context, self.tests = context, tests
+        self._probing = False
         self.questions: list[_Question] = []
         self.expressions = [
             expression if not asks(expression) else rebuilt(expression, self._replaced)
@@ -70,32 +89,78 @@ class Prepared:
         pattern = pattern_of_subquery(self.context, part)
         if pattern is None:
             return part
-        name = f"{HIDDEN}q{self.context.next_number()}"
-        self.questions.append(_Question(part, name, pattern))
-        return Variable(name, part.place)
+        question = _Question(part, f"{HIDDEN}q{self.context.next_number()}", pattern)
+        self.questions.append(question)
+        return Answered(question.name, part.place, partial(self._missing, question))
 
     def fill(self, rows: Sequence[Row]) -> None:
-        """Answer the patterns of the expressions, for rows that have the same names."""
+        """Answer the patterns of the expressions, for rows that have the same names.
+
+        Raises
+        ------
+        QueryError, LimitExceeded : for a row that needs the answer.
+        """
         if not rows or not self.questions:
             return
+        failed = False
+        for question in self.questions:
+            level = self.context.allowance.made
+            try:
+                self._answer(question, rows)
+            except (QueryError, LimitExceeded):
+                self.context.allowance.made = level
+                failed = True
+        while failed:
+            needed = self._needed(rows)
+            for question, some in needed:
+                self._answer(question, some)
+            failed = bool(needed)
+
+    def _answer(self, question: _Question, rows: Sequence[Row]) -> None:
         # here: a circle: a subquery in an expression has MATCH
         from gdb.physical.rows.pattern_answers import numbers
 
-        seen = [
-            visible(row) for row in rows
-        ]  # anonymous parts are not those of a pattern around it
-        for question in self.questions:
-            if not isinstance(question.part, PatternComprehension):
-                exact = isinstance(question.part, Subquery) and question.part.kind == "COUNT"
-                answers = numbers(self.context, question.pattern, seen, exact=exact)
-                if answers is not None:
-                    for row, many in zip(rows, answers.tolist(), strict=True):
-                        row[question.name] = many if exact else many > 0
-                    continue
-            found = self.context.extensions(self.context, question.pattern, seen, seen[0])
-            values = _values(self.context, question.part, found, len(rows))
-            for row, value in zip(rows, values, strict=True):
-                row[question.name] = value
+        # anonymous parts are not those of a pattern around it
+        seen = [visible(row) for row in rows]
+        if not isinstance(question.part, PatternComprehension):
+            exact = isinstance(question.part, Subquery) and question.part.kind == "COUNT"
+            answers = numbers(self.context, question.pattern, seen, exact=exact)
+            if answers is not None:
+                for row, many in zip(rows, answers.tolist(), strict=True):
+                    row[question.name] = many if exact else many > 0
+                return
+        found = self.context.extensions(self.context, question.pattern, seen, seen[0])
+        values = _values(self.context, question.part, found, len(rows))
+        for row, value in zip(rows, values, strict=True):
+            row[question.name] = value
+
+    def _needed(self, rows: Sequence[Row]) -> list[tuple[_Question, list[Row]]]:
+        """The questions that evaluating the expressions comes to first and that have no answer, with the rows."""
+        functions = [self.context.evaluator.compiled(one) for one in self.expressions]
+        needed: dict[str, tuple[_Question, list[Row]]] = {}
+        self._probing, level = True, self.context.allowance.made
+        try:
+            for row in rows:
+                for function in functions:
+                    try:
+                        if function(row) is not True and self.tests:
+                            break
+                    except _Unanswered as found:
+                        needed.setdefault(found.question.name, (found.question, []))[1].append(row)
+                        break
+                    except (QueryError, LimitExceeded):
+                        break  # which evaluating the row will raise
+                self.context.allowance.made = level
+                self.context.allowance.tick()
+        finally:
+            self._probing = False
+        return [*needed.values()]
+
+    def _missing(self, question: _Question, row: Row) -> Value:
+        """The answer for one row, where it was not expected to need it: a guard is of random values."""
+        if self._probing:
+            raise _Unanswered(question)
+        return self.context.evaluator.kept(question.part)(row)
 
 
 def compile_expressions(

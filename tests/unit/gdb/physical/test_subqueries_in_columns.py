@@ -68,6 +68,8 @@ RESULTS = (
     ),
     "WITH $b AS k ORDER BY k LIMIT 2 RETURN sum(k) AS n, count(*) AS v",
 )
+PASSED = "WITH $b AS k, a WHERE k > 1 RETURN a AS own, k AS n, count(*) AS v"
+"""The row's own node comes back, null where OPTIONAL CALL has no row."""
 NESTED = "MATCH (a)-->(d) CALL (d) { MATCH (d)--(e) RETURN count(e) AS k } RETURN sum(k) AS n, count(*) AS v"
 ENDS = (
     *("RETURN a.id AS i, n, v", "RETURN count(*) AS i, sum(n) AS n, max(v) AS v"),
@@ -99,6 +101,17 @@ def body(draw: random.Random) -> str:
     return f"{pattern} {draw.choice(RESULTS).replace('$b', value)}"
 
 
+def passed(draw: random.Random) -> str:
+    """A query whose subquery gives the row's own node back."""
+    pattern = draw.choice(PATTERNS)
+    value = "b" if "UNWIND" in pattern else draw.choice(("b.x", "b.id"))
+    inner = f"{pattern} {PASSED.replace('$b', value)}"
+    end = draw.choice(
+        ("RETURN a.id, own.id, n, v", "OPTIONAL MATCH (own)-->(q) RETURN a.id, own.x, q.id, n")
+    )
+    return f"{draw.choice(BEGINNINGS)} {draw.choice(('', 'OPTIONAL '))}CALL (a) {{ {inner} }} {end}"
+
+
 def query(draw: random.Random) -> str:
     inner = NESTED if draw.random() < 0.15 else body(draw)
     if draw.random() < 0.2:
@@ -125,7 +138,7 @@ def question(draw: random.Random) -> str:
     return f"{begin} RETURN a.id AS i, {value} AS n"
 
 
-@pytest.mark.parametrize("make", [query, question])
+@pytest.mark.parametrize("make", [query, question, passed])
 @pytest.mark.parametrize("seed", range(share(12, least=3)))
 def test_both_ways_agree(seed: int, make: Callable[[random.Random], str]) -> None:
     draw = random.Random(seed)
@@ -177,6 +190,24 @@ CASES: dict[str, list[tuple[object, ...]]] = {
     "RETURN CASE WHEN l.v = 2 THEN null ELSE l.v END }": [
         *((1, [3, None]), (2, [-2, -1]), (3, [])),
     ],
+    "MATCH (h:Hub) OPTIONAL CALL (h) { WITH h WHERE h.k = 1 RETURN h AS v } RETURN h.k, v.k, v:Hub": [
+        *((1, 1, True), (2, None, None), (3, None, None)),
+    ],
+    "MATCH (h:Hub) OPTIONAL CALL (h) { MATCH (h)-->(l {v: 1}) RETURN h AS v, h AS w, l } "
+    "RETURN h.k, v.k, w.k, l.v, v = w": [
+        *((1, 1, 1, 1, True), (2, None, None, None, None), (3, None, None, None, None)),
+    ],
+    "MATCH (h:Hub) OPTIONAL CALL (h) { RETURN h AS v, count(*) AS n LIMIT 0 } RETURN h.k, v.k, n": [
+        *((1, None, None), (2, None, None), (3, None, None)),
+    ],
+    "MATCH (h:Hub) WITH h.k AS k, h OPTIONAL CALL (h, k) { WITH h, k WHERE h.k > 1 RETURN k AS v } RETURN k, v": [
+        *((1, None), (2, 2), (3, 3)),
+    ],
+    "MATCH ()-[t:T]->(l) OPTIONAL CALL (t, l) { WITH t, l WHERE l.v = 2 RETURN t AS u } RETURN t.w, u.w, type(u)": [
+        *((1, None, None), (2, 2, "T"), (3, None, None), (10, None, None), (20, None, None)),
+    ],
+    "MATCH (h:Hub) OPTIONAL CALL (h) { WITH h WHERE h.k = 2 RETURN h AS v } OPTIONAL MATCH (v)-->(l) "
+    "RETURN h.k, v.k, count(l)": [(1, None, 0), (2, 2, 2), (3, None, 0)],
     "MATCH (h:Hub) CALL { MATCH (l:Leaf) RETURN max(l.v) AS m UNION MATCH (g:Hub) RETURN min(g.k) AS m } "
     "RETURN h.k, sum(m)": [(1, 4), (2, 4), (3, 4)],
 }

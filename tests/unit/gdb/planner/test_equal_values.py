@@ -41,6 +41,8 @@ EQUAL = (
     ),
     "a = b",
     *("a.x = b.x AND a.y = b.y", "a.x = b.y AND a.s = b.s", "a.x = b.x AND b.x = a.y", "a.d = b.d"),
+    *("a.x * 2 = b.y", "toUpper(a.s) = toUpper(b.s)", "coalesce(a.x, -1) = coalesce(b.y, -1)"),
+    *("a.x % 2 = b.y AND a.y = b.y", "a.x * $k = b.f", "toString(a.x) = toString(b.y)"),
 )
 MORE = (
     *(
