@@ -12,3 +12,8 @@ LONG_CONSTANT = f"{HIDDEN}long constant "
 def is_hidden(name: str) -> bool:
     """Whether a name was made by gdb."""
     return name.startswith(HIDDEN)
+
+
+def parameter_shown(name: str) -> str:
+    """A parameter as messages and plans show it: one that gdb made of a part of the text is that part."""
+    return name.removeprefix(HIDDEN) if is_hidden(name) else f"${name}"

@@ -11,6 +11,7 @@ from gdb.functions import types
 from gdb.functions.types import Type, TypeName, common_kind, in_columns
 from gdb.language import syntax
 from gdb.language.clauses import Match
+from gdb.language.hidden_names import parameter_shown
 from gdb.language.pattern_syntax import NodePattern, RelationshipPattern
 from gdb.language.report import beyond_pattern, problem
 from gdb.language.syntax import Comparator, Expression, Name, Place
@@ -183,7 +184,9 @@ class Scope:
         """The value of a parameter. Raises NotSupported: it is not for columns."""
         value = self.parameters[name]
         if not in_columns(value):
-            raise beyond_pattern(self.text, place, f"the value of ${name}, such a time, is")
+            raise beyond_pattern(
+                self.text, place, f"the value of {parameter_shown(name)}, such a time, is"
+            )
         return value
 
     # ---- what the store knows ---------------------------------------------------------------------

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from gdb.errors import NameProblem, TypeProblem
+from gdb.language.hidden_names import parameter_shown
 from gdb.storage.columns import temporal
 from gdb.storage.columns.model import INT64
 
@@ -46,7 +47,8 @@ def checked_parameters(parameters: Mapping[str, object] | None) -> dict[str, Val
             checked[name] = _checked_value(name, value)
         except RecursionError:
             raise TypeProblem(
-                f"parameter ${name} is nested too deeply, or holds itself.", "Flatten it."
+                f"parameter {parameter_shown(name)} is nested too deeply, or holds itself.",
+                "Flatten it.",
             ) from None
     return checked
 
@@ -69,7 +71,7 @@ def _checked_value(name: str, value: object) -> Value:
             many = int(value).bit_length()
             shown = f"{value}" if many < 1000 else f"a number of {many:,} bits"
             raise TypeProblem(
-                f"parameter ${name} holds {shown}, which does not fit 64 bits.",
+                f"parameter {parameter_shown(name)} holds {shown}, which does not fit 64 bits.",
                 "Pass it as a float or a string.",
             )
         return int(value)
@@ -83,7 +85,7 @@ def _checked_value(name: str, value: object) -> Value:
     if callable(plain) and getattr(value, "ndim", None) == 0:
         return _checked_value(name, plain())
     raise TypeProblem(
-        f"parameter ${name} is of the Python type {type(value).__name__}.",
+        f"parameter {parameter_shown(name)} is of the Python type {type(value).__name__}.",
         "Parameters are numbers, booleans, strings, dates and times, None, and lists and dicts of these.",
     )
 
@@ -156,7 +158,9 @@ def _checked_map(name: str, value: Mapping[object, object]) -> Value:
     found: dict[str, Value] = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            raise TypeProblem(f"a key in parameter ${name} is {key!r}, and keys are strings.")
+            raise TypeProblem(
+                f"a key in parameter {parameter_shown(name)} is {key!r}, and keys are strings."
+            )
         if not key.isascii():
             _checked_text(name, key)
         plain = type(item) is int and item in INT64
@@ -190,7 +194,7 @@ def _checked_time(name: str, time: date | timedelta | np.datetime64 | np.timedel
     except OverflowError:
         pass
     raise TypeProblem(
-        f"parameter ${name} holds {value}, which cannot be kept.",
+        f"parameter {parameter_shown(name)} holds {value}, which cannot be kept.",
         "Years are 1 to 9999, in UTC; gdb.Date, gdb.LocalDateTime and gdb.DateTime have others.",
     )
 
@@ -199,7 +203,7 @@ def _refuse_rounding(name: str, time: date | timedelta | np.datetime64 | np.time
     """Refuse what has more than microseconds, and lengths of months of NumPy, which are no number of days."""
     if isinstance(time, np.timedelta64) and np.datetime_data(time)[0] in ("Y", "M"):
         raise TypeProblem(
-            f"parameter ${name} holds {time}, and how long that is depends on the date.",
+            f"parameter {parameter_shown(name)} holds {time}, and how long that is depends on the date.",
             "Pass gdb.Duration(months=...).",
         )
     exact = True
@@ -209,7 +213,7 @@ def _refuse_rounding(name: str, time: date | timedelta | np.datetime64 | np.time
         exact = not (getattr(time, "nanosecond", 0) or getattr(time, "nanoseconds", 0))
     if not exact:
         raise TypeProblem(
-            f"parameter ${name} holds {time}, which has more than microseconds, or more of them than 64 bits hold.",
+            f"parameter {parameter_shown(name)} holds {time}, which has more than microseconds, or more of them than 64 bits hold.",
             "Round it, or pass gdb.LocalDateTime, gdb.DateTime or gdb.Duration, which have nanoseconds.",
         )
 
@@ -227,7 +231,9 @@ def _checked_other_time(name: str, value: object) -> Value:
             zone_named(time.zone)
     except ValueProblem as problem:
         message = f"{problem.message[:1].lower()}{problem.message[1:]}"
-        raise TypeProblem(f"parameter ${name} holds {value}: {message}", problem.cure) from None
+        raise TypeProblem(
+            f"parameter {parameter_shown(name)} holds {value}: {message}", problem.cure
+        ) from None
     return cast("Value", value)
 
 
@@ -236,7 +242,7 @@ def _checked_text(name: str, value: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise TypeProblem(
-            f"parameter ${name} is not valid Unicode: it holds a lone surrogate."
+            f"parameter {parameter_shown(name)} is not valid Unicode: it holds a lone surrogate."
         ) from None
     return str(value)
 
