@@ -1,4 +1,5 @@
-"""The functions of dates, times and durations. Of their SQL `gdb.language.column_times` has what columns can hold."""
+"""The functions of dates, times and durations. Of their constructors `gdb.language.column_times` has what columns can
+hold."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from collections.abc import Iterator
 from gdb.base.values import temporal_functions
 from gdb.base.values.temporal_between import between, in_days, in_months, in_seconds
 from gdb.base.values.temporal_make import KINDS, TemporalType, make_duration
+from gdb.functions import sql_times
 from gdb.functions.function import Function, function
 
 _SHOWN = {
@@ -42,6 +44,7 @@ def _of_kind(kind: TemporalType) -> Iterator[Function]:
         f"{name}.truncate(unit :: STRING, value? :: TEMPORAL, parts? :: MAP) :: TEMPORAL",
         temporal_functions.truncation(kind),
         f"the begin of the unit as {shown}, with some parts changed",
+        sql_times.truncation(name),
     )
 
 
@@ -64,6 +67,7 @@ ROWS = (
         function(
             f"duration.{name}(from :: TEMPORAL, to :: TEMPORAL) :: DURATION",
             *(temporal_functions.distance(measure), f"from one time to another, {unit}"),
+            sql_times.in_seconds if name == "inSeconds" else None,
         )
         for name, measure, unit in _DISTANCES
     ),

@@ -13,8 +13,10 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import aliased, call, cast, column_of, exp, is_null, joined, negated, operand
+from gdb.base.values.duration import Duration
+from gdb.base.values.problems import ValueProblem
 from gdb.errors import NotSupported, SyntaxProblem
-from gdb.functions import column_functions, types
+from gdb.functions import column_functions, sql_times, types
 from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.functions.python_definitions import call_python, of_row
 from gdb.functions.sql_arithmetic import Operator, calculate, unrewritten
@@ -22,7 +24,7 @@ from gdb.functions.sql_pieces import item_at, slice_of, strict_kind
 from gdb.functions.types import Constant, Type, Typed, TypeName, sql_type, type_of
 from gdb.language import column_times, syntax
 from gdb.language.comparisons import any_of, compare, null, within, within_values
-from gdb.language.constants import NotConstant, constant, has_column, written_list
+from gdb.language.constants import NotConstant, constant, has_column, value_of, written_list
 from gdb.language.element_columns import Columns, Parameters
 from gdb.language.element_functions import OF_ELEMENTS, of_element
 from gdb.language.refusals import untranslatable_part
@@ -87,8 +89,8 @@ class Translator:
                 return self._variable(name, place)
             case syntax.ElementReference():
                 return self.columns.element(expression)
-            case syntax.Property(subject=subject, key=key):
-                return self.columns.property(self._element(subject, "a property"), key)
+            case syntax.Property(subject=syntax.ElementReference() as element, key=key):
+                return self.columns.property(element, key)
             case _:
                 found = self._compound(expression)
         if sum(1 for _ in islice(found.sql.walk(), _LARGEST)) == _LARGEST:
@@ -128,6 +130,8 @@ class Translator:
                 return self._slice(expression)
             case syntax.Call():
                 return self._call(expression)
+            case syntax.Property():
+                return self._field(expression)
             case _:
                 raise self.refuse(
                     expression.place, untranslatable_part(expression) or "this expression is"
@@ -163,6 +167,22 @@ class Translator:
         if isinstance(subject, syntax.Variable):
             self._variable(subject.name, subject.place)
         raise self.refuse(subject.place, f"{what} of anything but a node or a relationship is")
+
+    def _field(self, expression: syntax.Property) -> Typed:
+        """Of a date, a datetime or a duration."""
+        subject, key = expression.subject, expression.key.text
+        if isinstance(subject, syntax.Call):
+            found = column_times.field_of_call(subject, key, self.translate)
+            if found is not None:
+                return found
+        value = self.translate(subject)
+        if value.is_null:
+            return value
+        found = sql_times.field_of(value, key)
+        if found is None:
+            what = "a property of anything but a node or a relationship is"
+            raise self.refuse(subject.place, what)
+        return found
 
     def _list(self, expression: syntax.ListLiteral) -> Typed:
         items = [self.translate(item) for item in expression.items]
@@ -302,9 +322,17 @@ class Translator:
 
     def _arithmetic(self, expression: syntax.Arithmetic) -> Typed:
         place = expression.first.place
-        value = self.translate(expression.first)
+        value = self._operand(expression.first)
         for operator, following in expression.rest:
-            right = self.translate(following)
+            right = self._operand(following)
+            moved = column_times.moved(value, operator, right)
+            if moved is not None:
+                value, place = moved, place.to(following.place)
+                continue
+            if isinstance(value, Duration):
+                value = self.translate(expression.first)
+            if isinstance(right, Duration):
+                right = self.translate(following)
             if operator == "||":
                 if not {value.kind, right.kind} <= {TypeName.STRING, TypeName.NULL}:
                     raise self.refuse(place, "|| of lists is")
@@ -316,7 +344,15 @@ class Translator:
                 self._check_number(right, following.place, operator)
                 value = calculate(operator, value, right)
             place = place.to(following.place)
-        return value
+        return self.translate(expression.first) if isinstance(value, Duration) else value
+
+    def _operand(self, expression: Expression) -> Typed | Duration:
+        """An operand, or a duration that is known before the query runs, which may have months and days."""
+        try:
+            known = value_of(expression, self.scope.parameters)
+        except (NotConstant, ValueProblem):
+            known = None
+        return known if isinstance(known, Duration) else self.translate(expression)
 
     def _check_number(self, value: Typed, place: Place, operator: Operator) -> None:
         if not (value.kind in types.NUMBERS or value.is_null):

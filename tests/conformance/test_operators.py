@@ -28,6 +28,37 @@ _UNARY = (
 )
 
 
+_FIELDS = (
+    *("year quarter month week weekYear dayOfQuarter quarterDay day ordinalDay dayOfWeek".split()),
+    *("weekDay hour minute second millisecond microsecond nanosecond epochSeconds".split()),
+    *("years quarters months quartersOfYear monthsOfYear monthsOfQuarter weeks days".split()),
+    *("daysOfWeek hours minutes seconds minutesOfHour secondsOfMinute milliseconds".split()),
+    *("microseconds nanoseconds millisecondsOfSecond microsecondsOfSecond".split()),
+    "nanosecondsOfSecond",
+)
+_UNITS = (
+    *("millennium century decade year weekYear quarter month week day hour minute second".split()),
+    *("millisecond microsecond age".split()),
+)
+_LENGTHS = (
+    *("P1D", "PT25H", "PT-1S", "P1M", "P-1Y1D", "P1M-3DT0.000001S", "PT0.000000001S"),
+    *("P9998Y", "P3000000D", "P99999999D"),
+)
+_DISTANCES = (
+    *("inDays(n.x, m.x).days", "inSeconds(n.x, m.x)", "inSeconds(n.x, m.x).minutes"),
+    *("inMonths(n.x, m.x).years", "inMonths(n.x, m.x).monthsOfYear", "between(n.x, m.x).months"),
+    *("between(n.x, m.x).days", "between(n.x, m.x).hours", "between(n.x, m.x).secondsOfMinute"),
+    *("inDays(n.x, m.x)", "between(n.x, m.x)", "between(n.x, m.x).microsecondsOfSecond"),
+)
+_TIMES = (
+    *(f"n.x.{field}" for field in _FIELDS),
+    *(f"{of}.truncate('{unit}', n.x)" for of in ("date", "localdatetime") for unit in _UNITS),
+    *(f"n.x {sign} duration('{length}')" for sign in "+-" for length in _LENGTHS),
+    *("duration('P1M1D') + n.x", "n.x + duration({days: 1}) > date('2024-02-29')"),
+    *("n.x - duration('P1M') + duration('P1M')", "date(n.x).month", "localtime(n.x).hour"),
+    *("date.truncate('month', n.x, {day: 2})", "date.truncate('month', date(n.x)).day"),
+    *("date.truncate(null, n.x)", "date(n.x) + duration('P1D') = date('2024-03-01')"),
+)
 _PAIRED = {"Int", "Float", "String", "Bool", "Date", "Length", "Ints"}
 """The labels that are paired with one another; the others only with themselves."""
 
@@ -45,6 +76,20 @@ def test_operators_of_two(runner: Runner, operator: str) -> None:
             if kind == other or {kind, other} <= _PAIRED:
                 like = kind == other or {kind, other} == {"Int", "Float"}
                 runner.check(Subject(f"n.x {operator} m.x", (kind, other), {}), everywhere=like)
+
+
+@pytest.mark.parametrize("text", _TIMES)
+def test_times(runner: Runner, text: str) -> None:
+    """Fields, truncation, and arithmetic of what columns hold."""
+    for kind in ("Date", "Moment", "Length", "Int", "Any"):
+        runner.check(Subject(text, (kind,), {}))
+
+
+@pytest.mark.parametrize("text", ["n.x + m.x", "n.x - m.x", *(f"duration.{d}" for d in _DISTANCES)])
+def test_times_of_two(runner: Runner, text: str) -> None:
+    for kind in ("Date", "Moment", "Length"):
+        for other in ("Date", "Moment", "Length"):
+            runner.check(Subject(text, (kind, other), {}))
 
 
 @pytest.mark.parametrize("kind", corpus.KINDS)
