@@ -126,9 +126,9 @@ class Queries(Closing):
         free = self._unlimited and limits.MAX_ROWS is limits.MAX_SECONDS is None
         plain = free and (device, threads, memory, gpu_memory, timeout, match, on) == _NO_OPTIONS
         if plain and type(text) is str:
-            bound, values = self._statements.bound(text), parameters
-            if by_shape := bound is None and not parameters:
-                bound, values = self._statements.bound_by_shape(text)
+            bound, values, otherwise = self._statements.bound(text), parameters, False
+            if bound is None:
+                bound, values, otherwise = self._statements.bound_otherwise(text, parameters)
             found = None
             try:
                 if bound is not None and bound.look_up is not None:
@@ -136,10 +136,10 @@ class Queries(Closing):
                 if bound is not None and found is None:
                     found = bound.run(self._work.do, self._snapshot, self._change, values)
             except PlacedError:
-                if not by_shape:
+                if not otherwise:
                     raise
             # errors and warnings show the text as it is written
-            if found is not None and not (by_shape and found.warnings):
+            if found is not None and not (otherwise and found.warnings):
                 warn(found.warnings)
                 return found
         said = options.QueryOptions(device, memory, gpu_memory, timeout, match, threads, on)

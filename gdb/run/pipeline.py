@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import sys
 from collections.abc import Hashable, Sequence
 from contextlib import suppress
 from functools import partial
@@ -23,7 +22,7 @@ from gdb.executor.relational import relational_tail
 from gdb.imports import deferred
 from gdb.physical import counting, one_pattern
 from gdb.records import replace
-from gdb.run.query_cache import by_shape
+from gdb.run.query_cache import answer_computed, by_shape
 from gdb.run.request import Clock, QueryRun, Request
 from gdb.run.statements import Refusal, Statement, key_of
 
@@ -48,7 +47,6 @@ else:
     rows_first = deferred("gdb.run.rows_first")
     top_rows = deferred("gdb.executor.relational.top_rows")
 
-_ROWS = "gdb.physical.rows.row_tail"
 _log = logging.getLogger("gdb")
 AGAIN = 200_000
 """Embeddings up to which a query that failed over columns is run again over rows, some seconds perhaps."""
@@ -64,12 +62,11 @@ def answer(run: QueryRun) -> Result:
             with suppress(PlacedError):  # as it is written, so that its error shows the place there
                 if (shaped := by_shape(asked, run.statements.cache)) is not None:
                     run.request = shaped
-                    found = _answer(run)
-                    if not (shaped.plain and found.warnings):
+                    if not ((found := answer_computed(run, _answer)).warnings and shaped.plain):
                         return found
                     run.statements.cache.run_as_written(asked.text)  # a warning shows what is
             run.request = asked
-        return _answer(run)
+        return answer_computed(run, _answer)
 
 
 def _answer(run: QueryRun) -> Result:
@@ -117,7 +114,7 @@ def _bind(run: QueryRun, statement: Statement) -> None:
     """Bind a statement whose text came before to the snapshot in which it ran."""
     text, snapshot, statements = run.request.text, run.snapshot, run.statements
     if run.request.plain and run.run is None and statements.is_to_be_bound(text, snapshot):
-        if statement.selects and _row_tails(statement) is None:
+        if statement.selects and rows_first.ready_row_tails(statement) is None:
             return
         # here: only texts that come again need it
         from gdb.run.bound_statement import bound_statement
@@ -135,9 +132,7 @@ def _first(run: QueryRun, key: Hashable) -> Result:
     begin(run.request.device)
     query = run.clock.step("parse", lambda: _parsed(run))
     if query.copying is not None:
-        if run.copy is None:
-            raise InternalError("COPY was run where nothing can be copied.")
-        return run.copy(run, query)
+        return _copied(run, query)
     refusal = run.statements.refusal(key, run.snapshot)
     if refusal is not None:
         return _by_operators(run, query, refusal)
@@ -229,17 +224,25 @@ def _on_device(run: QueryRun) -> DeviceColumns:
 def explain_query(run: QueryRun) -> str:
     """The plan of a query as text, whether or not it begins with EXPLAIN."""
     with run.clock, run.snapshot.reading():
-        query = _parsed(run)
-        if query.copying is not None:
-            if run.copy is None:
-                raise InternalError("COPY was explained where nothing can be copied.")
-            return _lines_of(run.copy(run, replace(query, explain=True)))
-        understood = _understood(run, query, first=True)
-        if isinstance(understood, Refusal):
-            return _lines_of(_by_operators(run, replace(query, explain=True), understood))
-        from gdb.run.pattern_tree import explain_lines  # here: only EXPLAIN needs it
+        return answer_computed(run, _explained)
 
-        return "\n".join(explain_lines(run, Statement.of(*understood)))
+
+def _explained(run: QueryRun) -> str:
+    query = _parsed(run)
+    if query.copying is not None:
+        return _lines_of(_copied(run, replace(query, explain=True)))
+    understood = _understood(run, query, first=True)
+    if isinstance(understood, Refusal):
+        return _lines_of(_by_operators(run, replace(query, explain=True), understood))
+    from gdb.run.pattern_tree import explain_lines  # here: only EXPLAIN needs it
+
+    return "\n".join(explain_lines(run, Statement.of(*understood)))
+
+
+def _copied(run: QueryRun, query: Query) -> Result:
+    if run.copy is None:
+        raise InternalError("COPY was run where nothing can be copied.")
+    return run.copy(run, query)
 
 
 def _lines_of(plan: Result) -> str:
@@ -385,7 +388,8 @@ def run_statement(
     if request.device not in (AUTO, CPU):
         choose(plan, request.device)  # refuses what is not there, also where nothing runs
     options = run.options(profile)
-    few = _row_tails(statement) if profile is None else None
+    selects = profile is None and statement.selects
+    few = rows_first.ready_row_tails(statement) if selects else None
     begun = clock.begin()
     parts, embeddings, numbers = _matched(statement, snapshot, options, few)
     clock.end("run", begun)
@@ -424,18 +428,6 @@ def run_statement(
     limits.check_rows(len(answer))
     summary = partial(_summary, clock, options, len(answer), embeddings, "duckdb")
     return Result(ColumnAnswer(answer, snapshot), warnings=warnings, summary=summary)
-
-
-def _row_tails(statement: Statement) -> RowTails | None:
-    """The tail compiled for few embeddings; None where it has none, or that is not to be used."""
-    if not statement.selects:
-        return None
-    ready = _ROWS in sys.modules or "duckdb" not in sys.modules
-    if not ready and statement.plan.runs.latest is None:
-        return None  # to load what rows need takes longer than a SELECT
-    from gdb.run import columns_or_rows  # here: answers that need no SELECT do not need it
-
-    return None if columns_or_rows.WAY == "columns" else statement.row_tails
 
 
 def _matched(

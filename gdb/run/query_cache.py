@@ -3,11 +3,12 @@ and in transactions."""
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 
 from gdb import limits
 from gdb.base import forks, waiting
@@ -16,6 +17,7 @@ from gdb.imports import deferred
 from gdb.records import replace
 
 if TYPE_CHECKING:
+    from gdb.executor.relational.relational_tail import Value
     from gdb.language import shapes
     from gdb.language.clauses import Query
     from gdb.language.procedure_signatures import Procedure
@@ -26,7 +28,8 @@ if TYPE_CHECKING:
     from gdb.query_graph import MatchMode
     from gdb.run.bound_rows import BoundRows
     from gdb.run.columns_or_rows import Planned
-    from gdb.run.request import Request
+    from gdb.run.computed_request import Computed
+    from gdb.run.request import QueryRun, Request
 else:  # only queries without parameters need it
     shapes = deferred("gdb.language.shapes")
 
@@ -38,6 +41,8 @@ MOST_SAME = 3
 """Runs of the same text by its shape, after which it is kept itself."""
 MOST_LENGTH = 1 << 20
 """Characters of all of them: a parsed query takes some hundred times the memory of its text."""
+_CALCULATED = re.compile(r"(?!count\b)\b[A-Za-z_][\w.]*\(|\$\w+\s*[-.\[+*/^%]|[-+*/^%]\s*\$")
+"""Calls, and parameters that are calculated with: what a text needs to have something that is calculated once."""
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 _PreparedKey: TypeAlias = "tuple[tuple[bool, ...], frozenset[str]]"
@@ -60,11 +65,12 @@ class QueryCache:
         self._of_schema: dict[str, dict[Hashable, tuple[Hashable, tuple[str, ...]]]] = {}
         self._prepared: dict[str, dict[_PreparedKey, Planned]] = {}
         self._bound: dict[str, BoundRows | None] = {}  # None for what cannot be
+        self._computed: dict[str, Computed | None] = {}  # None where nothing is, or nothing good
         # that have run over a snapshot since `leave_snapshots`
         self.holding: set[BoundRows] = set()
         self._found = (
             *(self._warnings, self._plans, self._patterns, self._single),
-            *(self._of_schema, self._prepared, self._bound),
+            *(self._of_schema, self._prepared, self._bound, self._computed),
         )
         self._length = 0
         self._shapes: OrderedDict[Key, str | None] = OrderedDict()
@@ -162,10 +168,14 @@ class QueryCache:
                 self._queries.move_to_end(text)
                 return known
         query = parse(text, pulse)
+        self._keep(query)
+        return query
+
+    def _keep(self, query: Query) -> None:
         with self._lock:
-            if text not in self._queries:
-                self._queries[text] = query
-                self._length += len(text)
+            if query.text not in self._queries:
+                self._queries[query.text] = query
+                self._length += len(query.text)
             while self._queries and (len(self._queries) > MOST or self._length > MOST_LENGTH):
                 oldest, _ = self._queries.popitem(last=False)
                 self._length -= len(oldest)
@@ -173,7 +183,47 @@ class QueryCache:
                     self.holding.discard(bound)
                 for of_text in self._found:
                     of_text.pop(oldest, None)
-        return query
+
+    def computed(
+        self, text: str, parameters: Mapping[str, object] | None
+    ) -> tuple[str, dict[str, object]] | None:
+        """The text of a query that came before with parameters instead of what is calculated once for a run, and their
+        values beside the user's; None where there is none."""
+        found = self._computed.get(text)
+        values = None if found is None else found.parameters(parameters)
+        if found is None or values is None:
+            return None
+        self._keep(found.query)
+        return found.query.text, values
+
+    def is_computed(self, text: str) -> bool:
+        """Whether it is known what of a text is calculated once for a run."""
+        return text in self._computed
+
+    def compute(self, request: Request, pulse: Callable[[], object]) -> None:
+        """Find what of a text is calculated once for a run: nothing, where a warning shows what is written. Raises as
+        `parsed` and `checked`."""
+        if _CALCULATED.search(request.text) is None:
+            with self._lock:
+                if len(self._computed) >= 4 * MOST:
+                    self._computed.clear()
+                self._computed[request.text] = None
+            return
+        from gdb.run.computed_request import computed  # here: what is known needs it no more
+
+        query, known = self.parsed(request.text, pulse), (request.procedures, request.mode, pulse)
+        found = computed(query)
+        if found is not None and self.checked(query, request.parameters, *known):
+            found = None
+        with self._lock:
+            if self._queries.get(request.text) is query:
+                self._computed[request.text] = found
+
+    def leave_computed(self, text: str) -> None:
+        """See to it that a text runs as it is written when it comes again."""
+        with self._lock:
+            if text in self._queries:
+                self._computed[text] = None
 
     def _remembered(
         self, table: dict[str, dict[K, T]], query: Query, key: K, find: Callable[[], T]
@@ -331,3 +381,21 @@ def by_shape(request: Request, cache: QueryCache) -> Request | None:
     return (
         None if found is None else replace(request, text=found[0], parameters=found[1], plain=reads)
     )
+
+
+def answer_computed(run: QueryRun, answer: Callable[[QueryRun], T]) -> T:
+    """What `answer` gives for a run, with parameters instead of what is calculated once. Where that fails, the query is
+    run as it is written: a part that has no value may not be needed, and an error shows what is written."""
+    asked, cache = run.request, run.statements.cache
+    if not cache.is_computed(asked.text):
+        run.clock.step("parse", lambda: cache.compute(asked, run.clock.check))
+    found = cache.computed(asked.text, asked.parameters)
+    if found is None:
+        return answer(run)
+    run.request = replace(asked, text=found[0], parameters=cast("dict[str, Value]", found[1]))
+    with suppress(QueryError):
+        return answer(run)
+    run.request = asked
+    result = answer(run)
+    cache.leave_computed(asked.text)
+    return result

@@ -1,23 +1,28 @@
-"""One pattern and its tail over rows, while the relational engine is not loaded (`gdb.physical.engine_loading`)."""
+"""One pattern and its tail over rows: while the relational engine is not loaded (`gdb.physical.engine_loading`), and a
+tail of few embeddings."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from gdb.errors import ClosedError, QueryError
 from gdb.executor.device_names import AUTO, CPU
-from gdb.run.statements import Refusal
+from gdb.run.statements import Refusal, Statement
 
 if TYPE_CHECKING:
     from gdb.logical.operators import Names
     from gdb.physical.one_pattern import OnePattern
     from gdb.physical.rows.bound import Bound
+    from gdb.physical.rows.row_tail import RowTails
     from gdb.query_graph import QueryGraph
     from gdb.run.request import QueryRun, Request
     from gdb.storage.columns.model import Kind
     from gdb.storage.graph.snapshot import Snapshot
+
+_TAILS = "gdb.physical.rows.row_tail"
 
 
 def bound(run: QueryRun, pattern: OnePattern, graph: QueryGraph, elements: Names) -> Bound | None:
@@ -54,3 +59,15 @@ def _kinds(request: Request, pattern: OnePattern, snapshot: Snapshot) -> Sequenc
     except (QueryError, ClosedError):
         return [None] * len(pattern.names)
     return [output.values for output in tail.outputs]
+
+
+def ready_row_tails(statement: Statement) -> RowTails | None:
+    """The tail of a statement compiled for few embeddings; None where it has none, or that is not to be used."""
+    if not statement.selects:
+        return None
+    ready = _TAILS in sys.modules or "duckdb" not in sys.modules
+    if not ready and statement.plan.runs.latest is None:
+        return None  # to load what rows need takes longer than a SELECT
+    from gdb.run import columns_or_rows  # here: answers that need no SELECT do not need it
+
+    return None if columns_or_rows.WAY == "columns" else statement.row_tails

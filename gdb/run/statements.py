@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from gdb.executor.relational import relational_tail
     from gdb.executor.relational.relational_tail import Tail, Value
     from gdb.language.pushdown import ElementConditions
-    from gdb.language.shapes import Constant
     from gdb.language.syntax import ElementReference
     from gdb.physical.binder import BoundQuery
     from gdb.physical.counts import Counts
@@ -377,16 +376,21 @@ class Statements:
         """The statement of a text that is bound: to a snapshot, perhaps an earlier one, or to none."""
         return self._bound.get(text) or self.cache.bound(text)
 
-    def bound_by_shape(
-        self, text: str
-    ) -> tuple[BoundStatement | BoundRows | None, dict[str, Constant]]:
-        """The bound statement of the shape of a text that reads, None where there is none, and its parameters
-        (`gdb.language.shapes`)."""
-        found = self.cache.shape_of_reading(text)
+    def bound_otherwise(
+        self, text: str, parameters: Mapping[str, object] | None
+    ) -> tuple[BoundStatement | BoundRows | None, Mapping[str, object] | None, bool]:
+        """The bound statement of another text that says the same, None where there is none, its parameters, and whether
+        there is one: of a text with parameters instead of what is calculated once (`gdb.run.computed_request`), or of
+        the shape of a text that reads (`gdb.language.shapes`)."""
+        computed = self.cache.computed(text, parameters)
+        if computed is not None:
+            bound = self.bound(computed[0])
+            return bound, computed[1], bound is not None
+        found = None if parameters else self.cache.shape_of_reading(text)
         if found is None or (bound := self.bound(found[0])) is None:
-            return None, {}
+            return None, parameters, False
         self.cache.ran_bound(found[1])
-        return bound, found[2]
+        return bound, found[2], True
 
     def is_to_be_bound(self, text: str, snapshot: Snapshot) -> bool:
         """Whether a statement that has run for a request without options is to be bound to a snapshot (`keep_bound`),

@@ -55,5 +55,5 @@ def transaction_instant() -> int:
 
 
 def real_instant() -> int:
-    """Now."""
-    return time.time_ns()
+    """Now, in whole microseconds: what a column of datetimes can hold."""
+    return time.time_ns() // 1_000 * 1_000

@@ -8,13 +8,12 @@ that writes waits for all rows before it, and has written when its `Batches` are
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING
 
 from gdb.base.values.sizes import Pile
-from gdb.base.values.temporal_clock import clock_at
+from gdb.base.values.temporal_clock import clock_at, real_instant
 from gdb.errors import InternalError
 from gdb.imports import deferred
 from gdb.language.clauses import (
@@ -131,7 +130,7 @@ def run_over_rows(
     context.evaluator = Evaluator(context.text, context.parameters, runner, allowance)
     context.extensions = extensions
     try:
-        with clock_at(time.time_ns()):
+        with clock_at(real_instant()):
             if arrays is not None:
                 from gdb.physical.arrays.array_run import run_arrays  # here: only batches need it
 

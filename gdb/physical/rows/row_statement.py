@@ -8,12 +8,11 @@ thread at a time may run it.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias, cast
 
-from gdb.base.values.temporal_clock import clock_at
+from gdb.base.values.temporal_clock import clock_at, real_instant
 from gdb.language.clauses import Create, Delete, Finish, Match, Merge, Remove, Set, Unwind
 from gdb.language.hidden_names import is_hidden
 from gdb.logical.operators import (
@@ -101,7 +100,7 @@ class RowStatement:
         context.plain, context.embeddings = plain, 0
         context.allowance.made = context.allowance.kept = 0
         try:
-            with clock_at(time.time_ns()):
+            with clock_at(real_instant()):
                 rows = self._ran()
                 if rows is None:
                     return None

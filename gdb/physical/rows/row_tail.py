@@ -8,12 +8,11 @@ an expression that has an id, a property, labels or the type of one looks that u
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING
 
 from gdb.base.allowance import Allowance
-from gdb.base.values.temporal_clock import clock_at
+from gdb.base.values.temporal_clock import clock_at, real_instant
 from gdb.language.hidden_names import HIDDEN
 from gdb.language.syntax import ElementReference, Expression, walk
 from gdb.physical.rows.element_reads import NumberEvaluator, NumberSteps
@@ -108,7 +107,7 @@ class RowTail:
         own.limit, own.cancel, own.deadline = memory, cancel, deadline
         self._values.update(parameters)
         try:
-            with own, clock_at(time.time_ns()):
+            with own, clock_at(real_instant()):
                 rows: list[Row]
                 if len(names) == 1:
                     (name,) = names

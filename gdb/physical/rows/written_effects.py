@@ -18,8 +18,8 @@ Element = tuple[frozenset[str], frozenset[str]]
 
 @dataclass(frozen=True, slots=True)
 class _Effects:
-    """Of one clause. makes, seeks : nodes and relationships; what MERGE looks for it also makes. gets : of these what is
-    the same, whichever clause made it. sets : keys of properties. reads : keys that its expressions read."""
+    """Of one clause. makes, seeks : nodes and relationships; what MERGE looks for it also makes. gets : of these what
+    is the same, whichever clause made it. sets : keys of properties. reads : keys that its expressions read."""
 
     makes: frozenset[Element]
     seeks: frozenset[Element]
