@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import gdb
+from gdb.base.values.temporal_components import PARTS
 from tests.conformance import corpus
 from tests.conformance.ways import Runner, Subject, columns, same
 
@@ -28,17 +29,9 @@ _UNARY = (
 )
 
 
-_FIELDS = (
-    *("year quarter month week weekYear dayOfQuarter quarterDay day ordinalDay dayOfWeek".split()),
-    *("weekDay hour minute second millisecond microsecond nanosecond epochSeconds".split()),
-    *("years quarters months quartersOfYear monthsOfYear monthsOfQuarter weeks days".split()),
-    *("daysOfWeek hours minutes seconds minutesOfHour secondsOfMinute milliseconds".split()),
-    *("microseconds nanoseconds millisecondsOfSecond microsecondsOfSecond".split()),
-    "nanosecondsOfSecond",
-)
 _UNITS = (
-    *("millennium century decade year weekYear quarter month week day hour minute second".split()),
-    *("millisecond microsecond age".split()),
+    *("millennium", "century", "decade", "year", "weekYear", "quarter", "month", "week", "day"),
+    *("hour", "minute", "second", "millisecond", "microsecond", "age"),
 )
 _LENGTHS = (
     *("P1D", "PT25H", "PT-1S", "P1M", "P-1Y1D", "P1M-3DT0.000001S", "PT0.000000001S"),
@@ -51,7 +44,7 @@ _DISTANCES = (
     *("inDays(n.x, m.x)", "between(n.x, m.x)", "between(n.x, m.x).microsecondsOfSecond"),
 )
 _TIMES = (
-    *(f"n.x.{field}" for field in _FIELDS),
+    *(f"n.x.{field}" for field in sorted(PARTS)),
     *(f"{of}.truncate('{unit}', n.x)" for of in ("date", "localdatetime") for unit in _UNITS),
     *(f"n.x {sign} duration('{length}')" for sign in "+-" for length in _LENGTHS),
     *("duration('P1M1D') + n.x", "n.x + duration({days: 1}) > date('2024-02-29')"),
@@ -83,6 +76,23 @@ def test_times(runner: Runner, text: str) -> None:
     """Fields, truncation, and arithmetic of what columns hold."""
     for kind in ("Date", "Moment", "Length", "Int", "Any"):
         runner.check(Subject(text, (kind,), {}))
+
+
+OVER_COLUMNS = (
+    *("n.x.year", "n.x.week", "n.x.dayOfWeek", "date(n.x).month", "date.truncate('month', n.x)"),
+    *("localdatetime.truncate('weekYear', n.x)", "n.x + duration({days: 1})", "n.x.ordinalDay"),
+    *("duration('P1M') + n.x - duration('PT1H')", "duration.inDays(n.x, n.x).days"),
+    *("duration.between(localdatetime('2024-02-29T12:31'), n.x).months", "n.x.quarter"),
+    "duration.inSeconds(n.x, localdatetime('2024-02-29T12:31'))",
+)
+
+
+@pytest.mark.parametrize("text", OVER_COLUMNS)
+@pytest.mark.parametrize("kind", ["Date", "Moment"])
+def test_times_have_columns(filled: gdb.Database, text: str, kind: str) -> None:
+    with columns():
+        found = filled.execute(f"MATCH (n:{kind}) WHERE n.k = 1 RETURN {text}")
+    assert found.summary.evaluator == "duckdb"
 
 
 @pytest.mark.parametrize("text", ["n.x + m.x", "n.x - m.x", *(f"duration.{d}" for d in _DISTANCES)])
