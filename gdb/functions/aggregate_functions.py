@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from gdb.base.sql import call, cast, chosen, exp, is_null, negated
 from gdb.executor.relational.python_functions import NOT_IN_COLUMNS
-from gdb.functions import sql_spread, types
+from gdb.functions import types
 from gdb.functions.function import AggregateFunction, GatheredSql, aggregate
 from gdb.functions.python_definitions import call_python
 from gdb.functions.sql_pieces import all_of, compared, number, or_nothing
@@ -23,8 +23,10 @@ from gdb.imports import deferred
 if TYPE_CHECKING:
     from gdb.base.values import aggregates
     from gdb.base.values.kinds import Value
+    from gdb.functions import sql_spread
 else:
     aggregates = deferred("gdb.base.values.aggregates")
+    sql_spread = deferred("gdb.functions.sql_spread")
 
 # ---- pieces --------------------------------------------------------------------------------------
 

@@ -7,17 +7,20 @@ an error of SQL that sends the query to rows (`NOT_IN_COLUMNS`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from gdb.base.sql import binary, call, cast, chosen, exp
-from gdb.base.values.duration import DAY as DAY_NANOSECONDS
-from gdb.base.values.duration import Duration
 from gdb.executor.relational.python_functions import NOT_IN_COLUMNS
-from gdb.functions.function import Made, ToSql
+from gdb.functions.function import Made
 from gdb.functions.sql_pieces import compared, number, string
 from gdb.functions.types import DATE, DATETIME, DURATION, INTEGER, Type, Typed, TypeName, sql_type
 from gdb.records import dataclass
 
+if TYPE_CHECKING:
+    from gdb.base.values.duration import Duration
+
 _SECOND, _DAY = 1_000_000, 86_400_000_000  # microseconds
+_DAY_NANOSECONDS = 1_000 * _DAY
 _FARTHEST = 4_000_000  # days: more than there are from the year 1 to 9999
 DATED = (TypeName.DATE, TypeName.DATETIME)
 _Field = Callable[[exp.Expr], exp.Expr]
@@ -246,32 +249,25 @@ _SHORT = ("hour", "minute", "second", "millisecond", "microsecond")
 _MADE: Mapping[str, Type] = {"date": DATE, "localdatetime": DATETIME}
 
 
-def truncation(kind: str) -> ToSql | None:
-    """The SQL of date.truncate() and localdatetime.truncate() to a unit that is known before the query runs; None for
-    other kinds."""
-    type_ = _MADE.get(kind)
-    if type_ is None:
+def truncated(kind: str, unit: Typed, *values: Typed) -> Made:
+    """The SQL of date.truncate() and localdatetime.truncate() to a unit that is known before the query runs. kind :
+    "date" or "localdatetime"."""
+    if unit.constant is None or len(values) != 1 or values[0].kind not in DATED:
         return None
-
-    def make(unit: Typed, *values: Typed) -> Made:
-        if unit.constant is None or len(values) != 1 or values[0].kind not in DATED:
-            return None
-        name, value = unit.constant.value, values[0].sql
-        if name in _YEARS:
-            by = _YEARS[str(name)]
-            year = _OF_DAY["year"](value)
-            first = call("make_date", _sub(year, _mod(year, by)), number(1), number(1))
-            early = compared(exp.LT, year, number(by))  # the year 0
-            return Typed(chosen((early, _leaves()), default=cast(first, sql_type(type_))), type_)
-        if type_ is DATETIME and name in _SHORT:
-            value = cast(value, "TIMESTAMP")
-            return Typed(call("date_trunc", string(str(name)), value), type_)
-        if name not in _UNITS:
-            return None
-        begin = call("date_trunc", string(_UNITS[str(name)]), value)
-        return Typed(cast(begin, sql_type(type_)), type_)
-
-    return make
+    type_, name, value = _MADE[kind], unit.constant.value, values[0].sql
+    if name in _YEARS:
+        by = _YEARS[str(name)]
+        year = _OF_DAY["year"](value)
+        first = call("make_date", _sub(year, _mod(year, by)), number(1), number(1))
+        early = compared(exp.LT, year, number(by))  # the year 0
+        return Typed(chosen((early, _leaves()), default=cast(first, sql_type(type_))), type_)
+    if type_ is DATETIME and name in _SHORT:
+        value = cast(value, "TIMESTAMP")
+        return Typed(call("date_trunc", string(str(name)), value), type_)
+    if name not in _UNITS:
+        return None
+    begin = call("date_trunc", string(_UNITS[str(name)]), value)
+    return Typed(cast(begin, sql_type(type_)), type_)
 
 
 def _leaves() -> exp.Expr:
@@ -285,7 +281,7 @@ def _leaves() -> exp.Expr:
 def later(value: Typed, by: Typed | Duration, sign: int) -> Typed | None:
     """A date or a datetime, more or less a duration of a column, or one that is known; None where that one has
     nanoseconds, or is longer than the years of columns. sign : 1 or -1."""
-    if isinstance(by, Duration):
+    if not isinstance(by, Typed):
         return _later_by(value, by if sign > 0 else -by)
     length = by.sql if sign > 0 else exp.Paren(this=exp.Neg(this=exp.Paren(this=by.sql)))
     if value.kind is TypeName.DATE:
@@ -301,7 +297,7 @@ def later(value: Typed, by: Typed | Duration, sign: int) -> Typed | None:
 def _later_by(value: Typed, by: Duration) -> Typed | None:
     if (
         by.nanoseconds % 1_000
-        or max(abs(by.months) * 28, abs(by.days), abs(by.length) // DAY_NANOSECONDS) > _FARTHEST
+        or max(abs(by.months) * 28, abs(by.days), abs(by.length) // _DAY_NANOSECONDS) > _FARTHEST
     ):
         return None
     made = value.sql
@@ -318,7 +314,7 @@ def _later_by(value: Typed, by: Duration) -> Typed | None:
 
 def _whole_days(length: int) -> int:
     """Rounded towards zero."""
-    days = abs(length) // DAY_NANOSECONDS
+    days = abs(length) // _DAY_NANOSECONDS
     return days if length >= 0 else -days
 
 

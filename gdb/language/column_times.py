@@ -4,13 +4,19 @@ Those of texts are known before the query runs (`constants.py`); a datetime with
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from gdb.base.sql import cast
-from gdb.base.values.duration import Duration
-from gdb.functions import sql_times
 from gdb.functions.types import DATE, DATETIME, DURATION, Type, Typed, TypeName, sql_type
+from gdb.imports import deferred
 from gdb.language import syntax
 from gdb.language.syntax import Expression
+
+if TYPE_CHECKING:
+    from gdb.base.values.duration import Duration
+    from gdb.functions import sql_times
+else:
+    sql_times = deferred("gdb.functions.sql_times")
 
 _MADE: dict[str, tuple[Type, tuple[TypeName, ...]]] = {
     "date": (DATE, (TypeName.DATE, TypeName.DATETIME)),
@@ -52,7 +58,7 @@ def moved(left: Typed | Duration, operator: str, right: Typed | Duration) -> Typ
     """A date or a datetime more or less a duration, in the order that is written; None of anything else."""
     if operator == "+" and _lasts(left) and not _lasts(right):
         left, right = right, left
-    if operator not in ("+", "-") or not _lasts(right) or isinstance(left, Duration):
+    if operator not in ("+", "-") or not _lasts(right) or not isinstance(left, Typed):
         return None
     if left.kind not in sql_times.DATED:
         return None
@@ -60,4 +66,4 @@ def moved(left: Typed | Duration, operator: str, right: Typed | Duration) -> Typ
 
 
 def _lasts(value: Typed | Duration) -> bool:
-    return isinstance(value, Duration) or value.kind is TypeName.DURATION
+    return not isinstance(value, Typed) or value.kind is TypeName.DURATION

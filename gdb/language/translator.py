@@ -13,18 +13,17 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from gdb.base.sql import aliased, call, cast, column_of, exp, is_null, joined, negated, operand
-from gdb.base.values.duration import Duration
-from gdb.base.values.problems import ValueProblem
 from gdb.errors import NotSupported, SyntaxProblem
-from gdb.functions import column_functions, sql_times, types
+from gdb.functions import column_functions, types
 from gdb.functions.library import AGGREGATES, FUNCTIONS
 from gdb.functions.python_definitions import call_python, of_row
 from gdb.functions.sql_arithmetic import Operator, calculate, unrewritten
 from gdb.functions.sql_pieces import item_at, slice_of, strict_kind
 from gdb.functions.types import Constant, Type, Typed, TypeName, sql_type, type_of
+from gdb.imports import deferred
 from gdb.language import column_times, syntax
 from gdb.language.comparisons import any_of, compare, null, within, within_values
-from gdb.language.constants import NotConstant, constant, has_column, value_of, written_list
+from gdb.language.constants import NotConstant, constant, has_column, written_list
 from gdb.language.element_columns import Columns, Parameters
 from gdb.language.element_functions import OF_ELEMENTS, of_element
 from gdb.language.refusals import untranslatable_part
@@ -33,7 +32,12 @@ from gdb.language.scope import Scope
 from gdb.language.syntax import Comparator, Connective, Expression, Place, StringOperator
 
 if TYPE_CHECKING:
+    from gdb.base.values import duration
     from gdb.executor.relational.relational_tail import Value
+    from gdb.functions import sql_times
+else:
+    duration = deferred("gdb.base.values.duration")
+    sql_times = deferred("gdb.functions.sql_times")
 
 _STRING_TESTS = {
     StringOperator.STARTS_WITH: "starts_with",
@@ -329,9 +333,9 @@ class Translator:
             if moved is not None:
                 value, place = moved, place.to(following.place)
                 continue
-            if isinstance(value, Duration):
+            if not isinstance(value, Typed):
                 value = self.translate(expression.first)
-            if isinstance(right, Duration):
+            if not isinstance(right, Typed):
                 right = self.translate(following)
             if operator == "||":
                 if not {value.kind, right.kind} <= {TypeName.STRING, TypeName.NULL}:
@@ -344,15 +348,15 @@ class Translator:
                 self._check_number(right, following.place, operator)
                 value = calculate(operator, value, right)
             place = place.to(following.place)
-        return self.translate(expression.first) if isinstance(value, Duration) else value
+        return value if isinstance(value, Typed) else self.translate(expression.first)
 
-    def _operand(self, expression: Expression) -> Typed | Duration:
-        """An operand, or a duration that is known before the query runs, which may have months and days."""
-        try:
-            known = value_of(expression, self.scope.parameters)
-        except (NotConstant, ValueProblem):
-            known = None
-        return known if isinstance(known, Duration) else self.translate(expression)
+    def _operand(self, expression: Expression) -> Typed | duration.Duration:
+        """An operand; a duration that is known before the query runs may have months and days, as no column has."""
+        if isinstance(expression, syntax.Parameter):
+            known = self.scope.parameters.get(expression.name)
+            if type_of(known) is None and isinstance(known, duration.Duration):
+                return known
+        return self.translate(expression)
 
     def _check_number(self, value: Typed, place: Place, operator: Operator) -> None:
         if not (value.kind in types.NUMBERS or value.is_null):
