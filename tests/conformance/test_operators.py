@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 import gdb
+from gdb.base.values.numbers import rounded
 from gdb.base.values.temporal_components import PARTS
 from tests.conformance import corpus
 from tests.conformance.ways import Runner, Subject, columns, same
@@ -100,6 +103,28 @@ def test_times_of_two(runner: Runner, text: str) -> None:
     for kind in ("Date", "Moment", "Length"):
         for other in ("Date", "Moment", "Length"):
             runner.check(Subject(text, (kind, other), {}))
+
+
+ROUNDED = [
+    *(0.0, -0.0, -0.04, 0.15, 0.25, 0.35, -1.25, 2.675, 1.005, 0.049999999999999996, 1e15, 5e-324),
+    *(k / 7.0 for k in range(-60, 60)),
+    *(k / 100.0 for k in range(-60, 60)),
+    *(math.nextafter(k / 100.0 + 0.05, k % 2) for k in range(60)),
+    *(1.5**k for k in range(-60, 120)),
+]
+
+
+@pytest.mark.parametrize("digits", [1, 2, 5, 15, 16, -1])
+def test_rounded_to_digits(digits: int) -> None:
+    """As Python rounds decimal texts, ties and signs of zeros included."""
+    with gdb.connect() as db, columns():
+        rows = [{"k": k, "x": x} for k, x in enumerate(ROUNDED)]
+        db.execute("UNWIND $rows AS row CREATE (:One {k: row.k, x: row.x})", {"rows": rows})
+        for text in (str(digits), "$digits"):
+            given = {"digits": digits} if "$" in text else {}
+            found = db.execute(f"MATCH (n:One) RETURN n.k, round(n.x, {text}) AS x", given)
+            assert found.summary.evaluator == "duckdb"
+            assert all(same(x, rounded(ROUNDED[k], digits)) for k, x in found)
 
 
 @pytest.mark.parametrize("kind", corpus.KINDS)
