@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from gdb.answer.rows import ColumnAnswer
+
 if TYPE_CHECKING:
     import pandas
+    import pyarrow
 
     from gdb.answer.entities import Cell
     from gdb.answer.rows import Answer
@@ -19,12 +22,12 @@ _DTYPES = {bool: "bool", int: "int64", float: "float64", datetime: "datetime64[u
 _DTYPES |= {timedelta: "timedelta64[us]", date: "datetime64[D]"}
 
 
-def columns_of(answer: Answer) -> dict[str, list[Cell]]:
-    """The values of each column, by its name."""
-    columns: dict[str, list[Cell]] = {name: [] for name in answer.names}
+def columns_of(answer: Answer, places: Sequence[int]) -> list[list[Cell]]:
+    """The values of some columns."""
+    columns: list[list[Cell]] = [[] for _ in places]
     for chunk in answer.chunks():
-        for column, cells in zip(columns.values(), chunk, strict=True):
-            column += cells
+        for column, place in zip(columns, places, strict=True):
+            column += chunk[place]
     return columns
 
 
@@ -33,7 +36,9 @@ def columns_of(answer: Answer) -> dict[str, list[Cell]]:
 
 def arrays_of(answer: Answer) -> Mapping[str, npt.NDArray[Any]]:
     """See `Result.numpy`."""
-    return {name: array_of(cells) for name, cells in columns_of(answer).items()}
+    names = answer.names
+    columns = columns_of(answer, range(len(names)))
+    return {name: array_of(cells) for name, cells in zip(names, columns, strict=True)}
 
 
 def array_of(cells: Sequence[Cell]) -> npt.NDArray[Any]:
@@ -82,11 +87,58 @@ def frame_of(answer: Answer) -> pandas.DataFrame:
     """See `Result.df`."""
     import pandas
 
-    columns = columns_of(answer)
-    series = [pandas.Series(cells, dtype=_pandas_dtype(cells)) for cells in columns.values()]
+    plain = _plain_series(answer)
+    rest = [k for k in range(len(answer.names)) if k not in plain]
+    cells = columns_of(answer, rest) if rest else []
+    made = {
+        k: pandas.Series(of, dtype=_pandas_dtype(of)) for k, of in zip(rest, cells, strict=True)
+    }
+    series = [one for _, one in sorted((plain | made).items())]
     frame = pandas.concat(series, axis=1) if series else pandas.DataFrame()
-    frame.columns = [*columns]
+    frame.columns = [*answer.names]
     return frame
+
+
+def _plain_series(answer: Answer) -> dict[int, pandas.Series[Any]]:
+    """The columns that Arrow gives to pandas without Python's making each value, by their places: all but those of
+    elements, lists and times with a zone, of nulls alone, and of what is not in Arrow."""
+    if not isinstance(answer, ColumnAnswer) or not len(answer):
+        return {}
+    try:
+        import pyarrow
+    except ImportError:  # pandas does without it
+        return {}
+    found: dict[int, pandas.Series[Any]] = {}
+    for place in range(len(answer.names)):
+        chunks = answer.plain_column(place)
+        if chunks is None:
+            continue
+        column = pyarrow.chunked_array([pyarrow.array(chunk) for chunk in chunks])
+        series = None if column.null_count == len(column) else _series_of(column)
+        if series is not None:
+            found[place] = series
+    return found
+
+
+def _series_of(column: pyarrow.ChunkedArray) -> pandas.Series[Any] | None:
+    """A column of Arrow as what pandas has for its values (`_pandas_dtype`); None where it takes objects."""
+    import pandas
+    import pyarrow
+
+    kinds, type_ = pyarrow.types, column.type
+    if kinds.is_string(type_) or kinds.is_large_string(type_):
+        texts = column.to_pandas()
+        return texts if texts.dtype == pandas.Series(["text"]).dtype else None
+    if kinds.is_date32(type_):
+        return column.to_pandas()
+    if kinds.is_int64(type_) and column.null_count:
+        values, missing = column.fill_null(0).to_numpy(), column.is_null().to_numpy()
+        return pandas.Series(pandas.arrays.IntegerArray(values.copy(), missing.copy()))
+    is_plain = kinds.is_int64(type_) or (kinds.is_boolean(type_) and not column.null_count)
+    is_time = type_ in (pyarrow.timestamp("us"), pyarrow.duration("us"))
+    if is_plain or is_time or kinds.is_float64(type_):
+        return pandas.Series(column.to_numpy(), copy=True)  # not the memory of the graph
+    return None
 
 
 def _pandas_dtype(cells: Sequence[Cell]) -> str | None:

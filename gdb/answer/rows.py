@@ -153,6 +153,14 @@ class ColumnAnswer:
                 export_answer(self._answer.outputs, chunk, self._snapshot), size
             )
 
+    def plain_column(self, index: int) -> list[Array] | None:
+        """A column of plain values in Arrow, chunk by chunk; None where it has nodes or relationships."""
+        if self._answer.outputs[index].kind != "value":
+            return None
+        from gdb.executor.relational import arrow  # here: it imports nanoarrow
+
+        return [arrow.child(chunk, index) for chunk in self._answer.table.iter_chunks()]
+
     def _column(self, output: Output, batch: Batch, index: int) -> list[Cell]:
         if output.kind == "value" or self._snapshot is None:
             return cast("list[Cell]", batch.values(index))

@@ -2,7 +2,7 @@
 
 The sum of floats is exact, rounded once, so that no order of rows and no way of running shows in it. In SQL a float is
 taken apart into three whole numbers, which are added up without any rounding; what does not fit into these is gathered
-in a list for Python.
+in a list for Python. Deviations and percentiles are in `sql_spread.py`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from gdb.imports import deferred
 if TYPE_CHECKING:
     from gdb.base.values import aggregates
     from gdb.base.values.kinds import Value
+    from gdb.functions import sql_spread
 else:
     aggregates = deferred("gdb.base.values.aggregates")
+    sql_spread = deferred("gdb.functions.sql_spread")
 
 # ---- pieces --------------------------------------------------------------------------------------
 
@@ -43,6 +45,11 @@ def _there(value: exp.Expr) -> exp.Expr:
 
 def _listed(value: Typed, distinct: bool) -> exp.Expr:
     return _where(_aggregated("list", value.sql.copy(), distinct), _there(value.sql))
+
+
+def _given(value: Typed, distinct: bool) -> exp.Expr:
+    """The list of the values, empty for none."""
+    return call("coalesce", _listed(value, distinct), or_nothing(Type(TypeName.LIST, value.kind)))
 
 
 # ---- count, collect, min and max -------------------------------------------------------------------
@@ -193,12 +200,13 @@ def _deviation(name: str, less: int) -> Callable[[Typed, bool], Typed | None]:
             return Typed(number(0.0), types.FLOAT)
         if value.kind not in types.NUMBERS:
             return None
-        type_ = Type(TypeName.LIST, value.kind)
-        given = call("coalesce", _listed(value, distinct), or_nothing(type_))
-        sql = call_python(
-            f"{name}_{value.kind.name}", of_list, (sql_type(type_),), "DOUBLE", (given,)
-        )
-        return Typed(sql, types.FLOAT)
+        floats = value
+        if value.kind is TypeName.INTEGER:
+            if distinct:  # two integers may be one float
+                values = cast(_given(value, distinct), "DOUBLE[]")
+                return sql_spread.deviation(name, less, value, values, of_list)
+            floats = Typed(cast(value.sql, "DOUBLE"), types.FLOAT)
+        return sql_spread.deviation(name, less, value, _given(floats, distinct), of_list)
 
     return make
 
@@ -217,12 +225,8 @@ def _percentile(name: str, between: bool) -> GatheredSql:
             return None
         if percentile.constant is None:
             return None
-        type_, result = Type(TypeName.LIST, value.kind), types.FLOAT if between else value.type
-        given = call("coalesce", _listed(value, distinct), or_nothing(type_))
-        takes = (sql_type(type_), sql_type(percentile.type), "BIGINT")
-        arguments = (given, percentile.sql, exp.Count(this=exp.Star()))
-        full = f"{name}_{value.kind.name}_{percentile.kind.name}"
-        return Typed(call_python(full, of_list, takes, sql_type(result), arguments), result)
+        values = _given(value, distinct)
+        return sql_spread.percentile(name, between, value, values, percentile, of_list)
 
     return make
 
@@ -234,7 +238,7 @@ def _percentile_row(name: str, between: bool) -> AggregateFunction:
         lambda: aggregates.Percentile(name, between),
         f"the value at a percentile from 0 to 1, {where}",
         _percentile(name, between),
-        listed=True,
+        repeated=True,
     )
 
 
@@ -245,7 +249,14 @@ def _extreme_row(name: str, doc: str) -> AggregateFunction:
 
 def _deviation_row(name: str, less: int, doc: str) -> AggregateFunction:
     signature, sql = f"{name}(value :: NUMBER) :: FLOAT", _deviation(name, less)
-    return aggregate(signature, lambda: aggregates.Deviation(name, less), doc, sql, listed=True)
+    return aggregate(
+        signature,
+        lambda: aggregates.Deviation(name, less),
+        doc,
+        sql,
+        repeated=True,
+        listed=True,
+    )
 
 
 ROWS = (

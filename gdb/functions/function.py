@@ -171,7 +171,7 @@ class AggregateFunction(_Row):
         a class would do: columns need none of these classes, which are imported when rows gather.
     sql : of its argument and whether each value counts once; None where it has none for values of this type.
     repeats : whether it shows how often a value occurs. repeated : its SQL has the argument several times.
-    listed : its SQL gathers all values in a list for Python.
+    listed : its SQL makes lists of all values that no budget counts.
     """
 
     begin: Callable[[], Gathering]

@@ -65,15 +65,43 @@ def _sign(value: Typed) -> Made:
 
 
 def _round(value: Typed, precision: Typed | None = None, mode: Typed | None = None) -> Made:
-    """Half goes up. With digits it is decimal, which only Python has."""
-    if value.kind not in NUMBERS or precision is not None or mode is not None:
+    """Half goes up; with digits that are known before the query runs away from zero."""
+    if value.kind not in NUMBERS or mode is not None:
         return None
+    if precision is not None:
+        digits = None if precision.constant is None else precision.constant.value
+        if not isinstance(digits, int) or not 1 <= digits <= _MOST_DIGITS:
+            return None
+        return _round_to(value, digits) if precision.kind is TypeName.INTEGER else None
     of = _float(value)
     below = call("floor", of.copy())
     part = exp.Sub(this=operand(of.copy()), expression=below.copy())
     up = compared(exp.GTE, part, number(0.5))
     above = call("ceil", of.copy())  # not below + 1.0: of -0.2 it is -0.0
     return Guarded(call("isfinite", of), Typed(chosen((up, above), default=below), FLOAT))
+
+
+def _round_to(value: Typed, digits: int) -> Made:
+    """Python rounds the decimal text of a number, which is off the number by less than 2**-53 of it, and so is the
+    product with a power of ten: where this is not as close to a half, both round to the same whole number, and that
+    divided by the power of ten is the float of the text."""
+    of, power = _float(value), number(float(10**digits))
+    scaled = operand(exp.Mul(this=call("abs", of), expression=power))
+    below = call("floor", scaled)
+    part = operand(exp.Sub(this=scaled, expression=below))
+    off = call("abs", exp.Sub(this=part, expression=number(0.5)))
+    near = exp.Mul(this=scaled, expression=number(2.0**-50))
+    sure = all_of(compared(exp.LT, scaled, number(_LARGEST_SCALED)), compared(exp.GT, off, near))
+    up = compared(exp.GT, part, number(0.5))
+    above = exp.Add(this=below, expression=number(1.0))
+    nearest = chosen((up, above), default=below)
+    found = operand(exp.Div(this=nearest, expression=power))
+    signed = chosen(
+        (compared(exp.LT, of, number(0.0)), exp.Neg(this=found)),  # of -0.01 it is -0.0
+        (compared(exp.EQ, of, number(0.0)), of),
+        default=found,
+    )
+    return Guarded(sure, Typed(signed, FLOAT))
 
 
 def _nan(value: Typed) -> Made:
@@ -107,6 +135,7 @@ _log, _log10 = numbers.logarithm(math.log), numbers.logarithm(math.log10)
 _LEAST = 5e-324  # above 0
 _UP, _DOWN = numbers.whole(math.ceil), numbers.whole(math.floor)
 _EXP = (-700.0, 700.0)
+_MOST_DIGITS, _LARGEST_SCALED = 15, float(1 << 40)
 ROWS = (
     function(
         "abs(number :: NUMBER) :: NUMBER",

@@ -1,13 +1,22 @@
-"""The functions of dates, times and durations. Of their SQL `gdb.language.column_times` has what columns can hold."""
+"""The functions of dates, times and durations. Of their constructors `gdb.language.column_times` has what columns can
+hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from gdb.base.values import temporal_functions
 from gdb.base.values.temporal_between import between, in_days, in_months, in_seconds
 from gdb.base.values.temporal_make import KINDS, TemporalType, make_duration
-from gdb.functions.function import Function, function
+from gdb.functions.function import Function, Made, ToSql, function
+from gdb.imports import deferred
+
+if TYPE_CHECKING:
+    from gdb.functions import sql_times
+    from gdb.functions.types import Typed
+else:
+    sql_times = deferred("gdb.functions.sql_times")
 
 _SHOWN = {
     "date": "a date",
@@ -22,6 +31,17 @@ _DISTANCES = (
     ("inDays", in_days, "in whole days"),
     ("inSeconds", in_seconds, "in seconds"),
 )
+
+
+_WITH_COLUMNS = ("date", "localdatetime")
+
+
+def _truncated(kind: str) -> ToSql:
+    return lambda unit, *values: sql_times.truncated(kind, unit, *values)
+
+
+def _in_seconds(first: Typed, second: Typed) -> Made:
+    return sql_times.in_seconds(first, second)
 
 
 def _of_kind(kind: TemporalType) -> Iterator[Function]:
@@ -42,6 +62,7 @@ def _of_kind(kind: TemporalType) -> Iterator[Function]:
         f"{name}.truncate(unit :: STRING, value? :: TEMPORAL, parts? :: MAP) :: TEMPORAL",
         temporal_functions.truncation(kind),
         f"the begin of the unit as {shown}, with some parts changed",
+        _truncated(name) if name in _WITH_COLUMNS else None,
     )
 
 
@@ -64,6 +85,7 @@ ROWS = (
         function(
             f"duration.{name}(from :: TEMPORAL, to :: TEMPORAL) :: DURATION",
             *(temporal_functions.distance(measure), f"from one time to another, {unit}"),
+            _in_seconds if name == "inSeconds" else None,
         )
         for name, measure, unit in _DISTANCES
     ),

@@ -20,6 +20,7 @@ from gdb.functions.python_definitions import call_python, of_row
 from gdb.functions.sql_arithmetic import Operator, calculate, unrewritten
 from gdb.functions.sql_pieces import item_at, slice_of, strict_kind
 from gdb.functions.types import Constant, Type, Typed, TypeName, sql_type, type_of
+from gdb.imports import deferred
 from gdb.language import column_times, syntax
 from gdb.language.comparisons import any_of, compare, null, within, within_values
 from gdb.language.constants import NotConstant, constant, has_column, written_list
@@ -31,7 +32,12 @@ from gdb.language.scope import Scope
 from gdb.language.syntax import Comparator, Connective, Expression, Place, StringOperator
 
 if TYPE_CHECKING:
+    from gdb.base.values import duration
     from gdb.executor.relational.relational_tail import Value
+    from gdb.functions import sql_times
+else:
+    duration = deferred("gdb.base.values.duration")
+    sql_times = deferred("gdb.functions.sql_times")
 
 _STRING_TESTS = {
     StringOperator.STARTS_WITH: "starts_with",
@@ -87,8 +93,8 @@ class Translator:
                 return self._variable(name, place)
             case syntax.ElementReference():
                 return self.columns.element(expression)
-            case syntax.Property(subject=subject, key=key):
-                return self.columns.property(self._element(subject, "a property"), key)
+            case syntax.Property(subject=syntax.ElementReference() as element, key=key):
+                return self.columns.property(element, key)
             case _:
                 found = self._compound(expression)
         if sum(1 for _ in islice(found.sql.walk(), _LARGEST)) == _LARGEST:
@@ -128,6 +134,8 @@ class Translator:
                 return self._slice(expression)
             case syntax.Call():
                 return self._call(expression)
+            case syntax.Property():
+                return self._field(expression)
             case _:
                 raise self.refuse(
                     expression.place, untranslatable_part(expression) or "this expression is"
@@ -163,6 +171,22 @@ class Translator:
         if isinstance(subject, syntax.Variable):
             self._variable(subject.name, subject.place)
         raise self.refuse(subject.place, f"{what} of anything but a node or a relationship is")
+
+    def _field(self, expression: syntax.Property) -> Typed:
+        """Of a date, a datetime or a duration."""
+        subject, key = expression.subject, expression.key.text
+        if isinstance(subject, syntax.Call):
+            found = column_times.field_of_call(subject, key, self.translate)
+            if found is not None:
+                return found
+        value = self.translate(subject)
+        if value.is_null:
+            return value
+        found = sql_times.field_of(value, key)
+        if found is None:
+            what = "a property of anything but a node or a relationship is"
+            raise self.refuse(subject.place, what)
+        return found
 
     def _list(self, expression: syntax.ListLiteral) -> Typed:
         items = [self.translate(item) for item in expression.items]
@@ -302,9 +326,17 @@ class Translator:
 
     def _arithmetic(self, expression: syntax.Arithmetic) -> Typed:
         place = expression.first.place
-        value = self.translate(expression.first)
+        value = self._operand(expression.first)
         for operator, following in expression.rest:
-            right = self.translate(following)
+            right = self._operand(following)
+            moved = column_times.moved(value, operator, right)
+            if moved is not None:
+                value, place = moved, place.to(following.place)
+                continue
+            if not isinstance(value, Typed):
+                value = self.translate(expression.first)
+            if not isinstance(right, Typed):
+                right = self.translate(following)
             if operator == "||":
                 if not {value.kind, right.kind} <= {TypeName.STRING, TypeName.NULL}:
                     raise self.refuse(place, "|| of lists is")
@@ -316,7 +348,15 @@ class Translator:
                 self._check_number(right, following.place, operator)
                 value = calculate(operator, value, right)
             place = place.to(following.place)
-        return value
+        return value if isinstance(value, Typed) else self.translate(expression.first)
+
+    def _operand(self, expression: Expression) -> Typed | duration.Duration:
+        """An operand; a duration that is known before the query runs may have months and days, as no column has."""
+        if isinstance(expression, syntax.Parameter):
+            known = self.scope.parameters.get(expression.name)
+            if type_of(known) is None and isinstance(known, duration.Duration):
+                return known
+        return self.translate(expression)
 
     def _check_number(self, value: Typed, place: Place, operator: Operator) -> None:
         if not (value.kind in types.NUMBERS or value.is_null):

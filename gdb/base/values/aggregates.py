@@ -305,8 +305,18 @@ class Percentile:
             return numbers[max(0, math.ceil(self._percentile * len(numbers)) - 1)]
         at = self._percentile * (len(numbers) - 1)
         low, high = numbers[math.floor(at)], numbers[math.ceil(at)]
-        part = at - math.floor(at)
-        if part == 0 or low == high:  # also where both are infinite
-            return float(low)
-        step = high - low
-        return low + step * part if math.isfinite(step) else low * (1 - part) + high * part
+        return interpolated(low, high, at - math.floor(at))
+
+
+def interpolated(low: float, high: float, part: float) -> float:
+    """What lies between two numbers. part : 0.0 at the first, below 1.0.
+
+    Examples
+    --------
+    >>> interpolated(1, 3, 0.25), interpolated(7, 9, 0.0)
+    (1.5, 7.0)
+    """
+    if part == 0 or low == high:  # also where both are infinite
+        return float(low)
+    step = high - low
+    return low + step * part if math.isfinite(step) else low * (1 - part) + high * part

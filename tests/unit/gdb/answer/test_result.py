@@ -6,6 +6,7 @@ import html
 import pickle
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
 from typing import Any
 
 import duckdb
@@ -302,6 +303,53 @@ def test_pyarrow_reads_a_result(snapshot: Snapshot) -> None:
     assert table.column_names == ["n", "n.age"]
     assert table.num_rows == 5
     table.validate(full=True)
+
+
+FRAMES = (
+    "MATCH (p:P) RETURN p.k, p.i, p.f, p.s, p.b, p.d, p.t, p.l, p.a, p.nothing",
+    "MATCH (p:P) RETURN p, p.s, count(*) AS n",
+    "MATCH (p:P) WHERE p.k % 60 = 1 RETURN p.i, p.f, p.b, p.l, p.t, p.d, p.s + 'a' AS s",
+    "MATCH (p:P) WHERE p.k < 0 RETURN p.k, p.s",
+    "MATCH (p:P) RETURN count(*)",
+    "RETURN 1 AS a, 'x' AS b",
+)
+
+
+@pytest.mark.parametrize("text", FRAMES)
+def test_a_frame_is_that_of_the_values(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that Arrow gives to pandas are what pandas makes of their values, dtypes and nulls included; and no
+    memory of the graph."""
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("pyarrow")
+    from gdb.answer import frames
+
+    rows = [
+        {
+            "k": k,
+            "i": k if k % 3 else None,
+            "f": k / 3 if k % 4 else None,
+            "s": f"ß{k}" if k % 5 else None,
+            "b": bool(k % 2) if k % 7 else None,
+            "d": date(2024, 1, 1) + timedelta(k) if k % 8 else None,
+            "t": datetime(1, 1, 1) + timedelta(k * 997, 3) if k % 9 else None,
+            "l": timedelta(0, k) if k % 4 else None,
+            "a": [k, 2],
+        }
+        for k in range(200)
+    ]
+    with gdb.connect() as db:
+        db.execute("UNWIND $rows AS row CREATE (p:P) SET p = row", {"rows": rows})
+        result = db.execute(text)
+        frame = result.df()
+        with monkeypatch.context() as patch:
+            patch.setattr(frames, "_plain_series", lambda answer: {})
+            meant = result.df()
+        pandas.testing.assert_frame_equal(frame, meant, check_exact=True)
+        for name in frame.columns:
+            assert [type(one) for one in frame[name]] == [type(one) for one in meant[name]]
+        if len(frame):
+            frame.iloc[0, -1] = frame.iloc[-1, -1]
+        pandas.testing.assert_frame_equal(result.df(), meant, check_exact=True)
 
 
 def test_pandas_keeps_integers_beside_nulls(snapshot: Snapshot) -> None:
