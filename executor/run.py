@@ -37,8 +37,7 @@ from .options import Options as Options
 from .options import PlanRun as PlanRun
 from .options import Profile as Profile
 from .plan.embeddings import NO_COLUMNS, Embeddings, KeptParts, Wanted, unbound_edges
-from .plan.overflow import overflow
-from .plan.plan import Plan
+from .plan.plan import Plan, overflow
 from .plan.source import GraphSource
 from .work.scheduler import Budget, Elsewhere, Guard, Watch
 

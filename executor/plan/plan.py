@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gdb.errors import CountOverflow
 from gdb.records import dataclass, field, quick
 from gdb.storage.format.direction import Direction
 
@@ -396,3 +397,16 @@ class Plan:
     def bound_edges(self) -> tuple[int, ...]:
         """Query edges that have a column of edge ids, in binding order."""
         return tuple(p.edge for p in self.every if isinstance(p, BindEdge))
+
+
+_LARGEST = 2**63 - 1
+
+
+def overflow(plan: Plan) -> CountOverflow:
+    """Of more embeddings than a count holds: about how many."""
+    expected = plan.notes.estimates[-1] if plan.notes.estimates else 0.0
+    about = f": about {expected:.2g}" if expected > _LARGEST else ""
+    return CountOverflow(
+        f"There are more embeddings than a count holds (2^63 - 1){about}.",
+        "Query a smaller pattern or part of it, or take rows with a LIMIT.",
+    )

@@ -213,7 +213,8 @@ def _refuse_rounding(name: str, time: date | timedelta | np.datetime64 | np.time
         exact = not (getattr(time, "nanosecond", 0) or getattr(time, "nanoseconds", 0))
     if not exact:
         raise TypeProblem(
-            f"parameter {parameter_shown(name)} holds {time}, which has more than microseconds, or more of them than 64 bits hold.",
+            f"parameter {parameter_shown(name)} holds {time}, which has more than microseconds, or more of them than"
+            " 64 bits hold.",
             "Round it, or pass gdb.LocalDateTime, gdb.DateTime or gdb.Duration, which have nanoseconds.",
         )
 

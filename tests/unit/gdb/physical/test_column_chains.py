@@ -210,7 +210,6 @@ REFUSED = {
     "MATCH DIFFERENT NODES (a:P)-->(b) WITH a, b MATCH (b)-->(c) RETURN c": "match mode",
     "UNWIND [1, 2.0] AS x RETURN x": "several types",
     "UNWIND range(1, 6000) AS x RETURN stDev(x) AS s": "an aggregate of so many values",
-    "MATCH (a:P) WITH a RETURN duration('P1M') AS d": "a parameter of this kind",
 }
 
 

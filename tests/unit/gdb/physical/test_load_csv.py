@@ -81,5 +81,5 @@ def test_a_query_that_is_stopped_blames_no_file(
             return records(*given)
 
         monkeypatch.setattr(csv, "_records", stopping)
-        with pytest.raises(raised, match="timeout of 1000 s|cancelled"):
+        with pytest.raises(raised, match=r"timeout of 1000 s|cancelled"):
             db.execute(LISTS, {"file": str(tmp_path / "a.csv")}, timeout=1000)
