@@ -34,7 +34,9 @@ class Computed:
     def parameters(self, given: Mapping[str, object] | None) -> dict[str, object] | None:
         """The parameters of a run, with those that are calculated; None where one cannot be: then the part is run as it
         is written, for it may not be needed, and else says what is wrong."""
-        given = given or {}
+        given = {} if given is None else given
+        if not isinstance(given, Mapping):
+            return None
         if any(name not in given or not _is_short(given[name]) for name in self.mentions):
             return None
         # here: few texts have such parts
