@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from gdb.functions.library import AGGREGATES, FUNCTIONS, varies
 from gdb.language import syntax
 from gdb.language.clauses import Query
-from gdb.language.hidden_names import HIDDEN
+from gdb.language.hidden_names import COMPUTED
 from gdb.language.shapes import replace_parts
 from gdb.language.syntax import Expression, Parameter, walk
 from gdb.records import replace
@@ -44,7 +44,7 @@ def with_computed(query: Query) -> tuple[Query, Mapping[str, Expression]] | None
         if not isinstance(part, _MADE) or not _is_computed(part):
             return None
         start, end = part.place.start, part.place.end
-        name = f"{HIDDEN}{query.text[start:end]}"
+        name = f"{COMPUTED}{query.text[start:end]}"
         if found.setdefault(name, part) != part:  # of one text, but not of one kind
             return None
         return Parameter(name, part.place)

@@ -13,7 +13,7 @@ from gdb.language import clauses, syntax
 from gdb.language.clauses import Clause, Query, SetItem
 from gdb.language.dynamic_labels import HasNamed
 from gdb.language.expressions import Level
-from gdb.language.hidden_names import LONG_CONSTANT, is_hidden, parameter_shown
+from gdb.language.hidden_names import COMPUTED, LONG_CONSTANT, parameter_shown
 from gdb.language.name_text import dotted_text, name_text, value_text
 from gdb.language.pattern_syntax import (
     Length,
@@ -284,7 +284,7 @@ def _atom(expression: Expression) -> str:
     match expression:
         case syntax.Parameter(name=name) if name.startswith(LONG_CONSTANT):
             return "[...]"  # a long list of constants
-        case syntax.Parameter(name=name) if is_hidden(name):
+        case syntax.Parameter(name=name) if name.startswith(COMPUTED):
             return parameter_shown(name)
         case syntax.Parameter(name=name):
             return f"${name}" if _NUMBER.fullmatch(name) else f"${name_text(name)}"

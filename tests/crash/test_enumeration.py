@@ -173,7 +173,7 @@ MISSED = (
     # manifest's; POSIX does not promise it.
     Fsync("manifest.commit: protects the names of the segments", "one commit", (Order.SUBSET,)),
     Fsync("manifest.commit: protects the switch itself", "one commit"),
-    Fsync("store.append: protects the record", "a journal"),
+    Fsync("store._appended: protects the record", "a journal"),
     Fsync("files.__init__: protects the new folder's own name", "one commit"),
     Fsync("store._make_certain: protects the way to the folder", "killed"),
     Fsync("store._make_certain: protects the manifest's name", "killed", (Order.SUBSET,)),

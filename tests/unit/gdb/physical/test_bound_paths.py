@@ -34,7 +34,7 @@ def test_the_list_followed_is_the_path_found(listed: str, pattern: str) -> None:
     found = 0
     names = [name for name in "abcd" if f"({name}" in listed + pattern]
     returned = ", ".join(f"{name}.i" for name in names)
-    for seed in range(share(12)):
+    for seed in range(share(12, 8)):
         with gdb.connect() as db:
             for text in some_graph(seed):
                 db.execute(text)

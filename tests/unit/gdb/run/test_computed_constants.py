@@ -10,6 +10,7 @@ import pytest
 import gdb
 from gdb import Database
 from gdb.language.computed_constants import MARK, with_computed
+from gdb.language.hidden_names import parameter_shown
 from gdb.language.parser import parse
 from tests.support.ways import WAYS, Way, forced
 
@@ -160,5 +161,5 @@ def test_which_parts_are_computed(text: str) -> None:
         assert FOUND[text] == []
         return
     query, parts = found
-    assert [name.strip() for name in parts] == FOUND[text]
+    assert [parameter_shown(name) for name in parts] == FOUND[text]
     assert query.text == text + MARK
