@@ -30,7 +30,11 @@ from gdb.errors import QueryTimeout
 from gdb.run import columns_or_rows
 
 SEED = 11
-_NODES = "SELECT range AS id, range % 10 AS g, range % 1000 AS k"
+_NODES = (
+    "SELECT range AS id, range % 10 AS g, range % 1000 AS k,"
+    " TIMESTAMP '2024-01-01' + to_minutes(range) AS seen"
+)
+_WEIGHT = "(s * 7 + t) % 100 AS w"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +141,30 @@ LINES = (
         """SELECT count(*) FROM n a JOIN n b ON a.k = b.k AND a.id <> b.id
             WHERE NOT EXISTS (FROM e WHERE e.s = a.id AND e.t = b.id)""",
     ),
+    Line(
+        "relationships' property by group",
+        "MATCH (a:N)-[r:E]->() RETURN a.g AS g, sum(r.w) AS w ORDER BY g",
+        "SELECT g, sum(w)::BIGINT FROM e JOIN n ON n.id = e.s GROUP BY g ORDER BY g",
+    ),
+    Line(
+        "first 2-paths in order",
+        "MATCH (a:N)-->(b)-->(c) RETURN id(a), id(b), id(c) ORDER BY id(b) DESC, id(a), id(c) LIMIT 5",
+        """SELECT e.s, e.t, f.t FROM e JOIN n ON n.id = e.s JOIN e f ON f.s = e.t
+            ORDER BY e.t DESC, e.s, f.t LIMIT 5""",
+    ),
+    Line(
+        "lists of neighbours",
+        "MATCH (a:N) WITH [(a)-->(b) WHERE b.g < 5 | id(b)] AS l RETURN sum(size(l)), count(*)",
+        """SELECT sum(len(l))::BIGINT, count(*) FROM n, LATERAL (SELECT coalesce(list(t), []) AS l FROM e JOIN n b
+            ON b.id = e.t WHERE e.s = n.id AND b.g < 5)""",
+    ),
+    Line(
+        "nodes by month",
+        "MATCH (a:N) WHERE a.seen >= localdatetime('2024-01-31') + duration({days: 1}) "
+        "RETURN date.truncate('month', a.seen) AS m, count(*) ORDER BY m",
+        """SELECT date_trunc('month', seen)::DATE AS m, count(*) FROM n
+            WHERE seen >= TIMESTAMP '2024-01-31' + INTERVAL 1 DAY GROUP BY m ORDER BY m""",
+    ),
 )
 
 
@@ -149,15 +177,16 @@ def graph(nodes: int, relationships: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def ours(folder: Path, nodes: int, ends: tuple[np.ndarray, np.ndarray]) -> gdb.Database:
-    """Nodes with the label N, every hundredth M as well, a group g of ten and a key k of a thousand."""
+    """Nodes with the label N, every hundredth M as well, a group g of ten, a key k of a thousand and a time."""
     with duckdb.connect() as maker:
         maker.execute(f"CREATE TABLE n AS {_NODES} FROM range({nodes})")
         for label, test in (("N", "<>"), ("M", "=")):
-            where = f"FROM n WHERE id % 100 {test} 0"
+            of_label = f"FROM n WHERE id % 100 {test} 0"
+            where = f"""SELECT id, g, k, strftime(seen, '%Y-%m-%dT%H:%M:%S') AS "seen:datetime" {of_label}"""
             maker.execute(f"COPY ({where}) TO '{folder / label}.csv' (header)")
         s, t = ends
         maker.register("given", {"s": s, "t": t})
-        maker.execute(f"COPY (SELECT s, t FROM given) TO '{folder / 'E.csv'}' (header)")
+        maker.execute(f"COPY (SELECT s, t, {_WEIGHT} FROM given) TO '{folder / 'E.csv'}' (header)")
     db = gdb.connect(folder / "clauses.gdb")
     db.load(nodes={"N": folder / "N.csv", "M": folder / "M.csv"}, edges={"E": folder / "E.csv"})
     db.execute("MATCH (m:M) SET m:N")
@@ -169,7 +198,7 @@ def theirs(nodes: int, ends: tuple[np.ndarray, np.ndarray]) -> duckdb.DuckDBPyCo
     db = duckdb.connect()
     s, t = ends
     db.register("given", {"s": s, "t": t})
-    db.execute("CREATE TABLE e AS SELECT s, t FROM given")
+    db.execute(f"CREATE TABLE e AS SELECT s, t, {_WEIGHT} FROM given")
     db.execute(f"CREATE TABLE n AS {_NODES} FROM range({nodes})")
     db.execute("CREATE TABLE m AS FROM n WHERE id % 100 = 0")
     return db
