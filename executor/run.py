@@ -355,12 +355,12 @@ def rows(
     spill: Callable[[Part, Shelf], Part] | None = None,
     take_all: Callable[[Sequence[Embeddings]], bool] | None = None,
     size_of: Callable[[Embeddings, Part], int] | None = None,
-    pick: Callable[[Embeddings], Embeddings] | None = None,
+    begin_pick: Callable[[], Callable[[Embeddings], Embeddings]] | None = None,
 ) -> Found[Part]:
     """The embeddings of a plan for rows, twins written out, at most `limit` of them, in no promised order.
 
     make : what to keep of some rows, see `handed_over`. It is called at least once, if need be with no rows.
-    pick : leaves rows out before that, in several threads; those of one short launch all stay. None: all stay.
+    begin_pick : gives what leaves rows out before that, for a run, in several threads. Those of one short launch stay.
     spill : puts that into temporary files, where the budget has no room for it; None: then OutOfBudget is raised.
     take_all : takes the rows that one short launch has found, or gives False: then `make` gets them.
     size_of : bytes of what is kept of some rows; None: 8 for each element, as where it is less.
@@ -379,13 +379,14 @@ def rows(
     begun = time.perf_counter()
     try:
         with usage.budget(options.memory).part() as budget:
-            kept = KeptParts(budget, row_bytes, make, spill, size_of, found.parts, pick)
+            how = make, spill, size_of, found.parts, begin_pick and begin_pick()
+            kept = KeptParts(budget, row_bytes, *how)
             found.rows = job.hand_over(wanted, kept.keep, limit, budget)
     except (DeviceError, LimitExceeded) as error:
         if not options.gave_up(plan, error):
             raise
-        how = limit, bindings, spill, None, size_of, pick
-        return rows(plan, graph, options, wanted, make, *how)
+        again = limit, bindings, spill, None, size_of, begin_pick
+        return rows(plan, graph, options, wanted, make, *again)
     plan.runs.add(options.ran, time.perf_counter() - begun)
     if not found.parts:
         empty = np.zeros((0, plan.vertices), np.uint32)

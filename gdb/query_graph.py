@@ -16,6 +16,23 @@ from gdb.records import dataclass, field, quick
 from gdb.storage.format.direction import Direction
 
 
+class Components:
+    """The connected parts of some vertices, while edges are added."""
+
+    def __init__(self, vertices: int) -> None:
+        self._above = list(range(vertices))
+
+    def of(self, vertex: int) -> int:
+        """A vertex of its part, the same one for all of these until it is joined with another."""
+        while self._above[vertex] != vertex:
+            vertex = self._above[vertex]
+        return vertex
+
+    def join(self, one: int, other: int) -> None:
+        """Make the parts of two vertices one."""
+        self._above[self.of(one)] = self.of(other)
+
+
 @dataclass(frozen=True, slots=True)
 class MatchMode:
     """Which elements of one embedding must differ (design.md §3).

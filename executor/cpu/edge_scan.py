@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
+from gdb.storage.graph.intervals import of_vids
 
 from ..plan.embeddings import Embeddings, Wanted
 from ..plan.plan import BindEdge, Candidates, Extend, Plan, Rules, Scan
@@ -29,7 +30,7 @@ LEAST = 1 << 14
 
 
 def is_edge_scan(plan: Plan) -> bool:
-    """Whether the embeddings of a plan for rows are the edges of some types between its candidates."""
+    """Whether the embeddings of a plan for rows are the directed edges of some types between its candidates."""
     match plan.phases:
         case (
             Scan(rules=Rules((), (), ())),
@@ -74,13 +75,14 @@ def deliver_edges(
             keep = _both(keep, np.isin(ids, bound.allowed, assume_unique=True))
         vids = np.empty((len(ids), len(wanted.vertices)), np.uint32)
         for k, v in enumerate(wanted.vertices):
-            lengths = np.diff(adjacency.offsets[begin : end + 1])
-            vids[:, k] = targets if v == target else np.repeat(rows, lengths)
+            own = targets
+            if v == source:
+                own = np.repeat(rows, np.diff(adjacency.offsets[begin : end + 1]))
+            vids[:, k] = own
         if keep is not None:
             vids, ids = vids[keep], ids[keep]
         if len(ids):
-            own = ids[:, None] if wanted.edges else ids[:, None][:, :0]
-            deliver(Embeddings(vids, own, kept=wanted))
+            deliver(Embeddings(vids, ids[:, None][:, : len(wanted.edges)], kept=wanted))
     return True
 
 
@@ -127,10 +129,9 @@ def _runs(among: Candidates, low: int, high: int) -> Iterator[tuple[int, int]]:
     allowed = among.allowed[
         np.searchsorted(among.allowed, low) : np.searchsorted(among.allowed, high)
     ]
-    cuts = np.flatnonzero(np.diff(allowed.astype(np.int64)) != 1) + 1
-    for run in np.split(allowed, cuts):
-        if len(run):
-            yield int(run[0]), int(run[-1]) + 1
+    runs = of_vids(allowed)
+    for start, length in zip(runs.first.tolist(), runs.length.tolist(), strict=True):
+        yield start, start + length
 
 
 def _among(vids: U32, candidates: Candidates) -> npt.NDArray[np.bool_] | None:

@@ -107,9 +107,8 @@ class KeptParts(Generic[Part]):
     """What several threads keep of the rows that they find, within the budget of their query or in temporary files.
 
     make : what to keep of some rows. row_bytes : of each row that is found. size_of : bytes of what `make` made; None:
-    no more than that. pick : leaves rows out before; None: none.
-    spill : puts that into temporary files, where the budget has no room for it; None: then
-    OutOfBudget is raised. parts : what is kept.
+    no more than that. pick : leaves rows out before; None: none. spill : puts what was made into temporary files, where
+    the budget has no room for it; None: then OutOfBudget is raised. parts : what is kept.
     """
 
     def __init__(

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from .source import GraphSource
 
 
+_LARGEST_COUNT = 2**63 - 1
+
+
 class ViewSpec(NamedTuple):
     """Which adjacency a query edge reads: edge types (sorted; () = all) and the direction seen from
     the bound vertex. A tuple: planning compares and looks up very many."""
@@ -399,13 +402,10 @@ class Plan:
         return tuple(p.edge for p in self.every if isinstance(p, BindEdge))
 
 
-_LARGEST = 2**63 - 1
-
-
 def overflow(plan: Plan) -> CountOverflow:
     """Of more embeddings than a count holds: about how many."""
     expected = plan.notes.estimates[-1] if plan.notes.estimates else 0.0
-    about = f": about {expected:.2g}" if expected > _LARGEST else ""
+    about = f": about {expected:.2g}" if expected > _LARGEST_COUNT else ""
     return CountOverflow(
         f"There are more embeddings than a count holds (2^63 - 1){about}.",
         "Query a smaller pattern or part of it, or take rows with a LIMIT.",

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar, cast
 import nanoarrow as na
 import numpy as np
 import numpy.typing as npt
-from nanoarrow.iterator import ArrayViewBaseIterator, PyIterator
 
 from gdb.base import once
 from gdb.base.budget import ROWS, Budget
@@ -28,7 +27,7 @@ I64: TypeAlias = npt.NDArray[np.int64]
 Flags: TypeAlias = npt.NDArray[np.bool_]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-once.unlock_properties(na.Array, na.ArrayStream, na.Schema, ArrayViewBaseIterator, PyIterator)
+once.unlock_properties("nanoarrow")
 
 _OWN = 64  # bytes for each row: a longer buffer belongs to a larger array that contains the rows
 

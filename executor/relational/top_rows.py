@@ -58,15 +58,14 @@ class TopRows:
         if worst is not None:
             rows = np.flatnonzero(ranks >= worst)
         if len(rows) > count:
-            rows = rows[ranks[rows] >= _worst_of(ranks[rows], count)]
+            rows = rows[ranks[rows] >= _best_of(ranks[rows], count)[0]]
         if not len(rows):
             return some.part(0, 0)
         with self._lock:
-            best = np.concatenate([self._best, ranks[rows]])
-            if len(best) >= count:
-                self._worst = _worst_of(best, count)
-                best = best[best >= self._worst][:count]
-            self._best = best
+            self._best = np.concatenate([self._best, ranks[rows]])
+            if len(self._best) >= count:
+                self._best = _best_of(self._best, count)
+                self._worst = int(self._best[0])
         if len(rows) == len(some):
             return some
         return replace(some, vids=some.vids[rows], eids=some.eids[rows])
@@ -134,7 +133,7 @@ def _prefixes(data: npt.NDArray[np.uint8], offsets: I64) -> I64:
     return (found ^ np.uint64(1 << 63)).view(np.int64)
 
 
-def _worst_of(ranks: I64, count: int) -> int:
-    """The rank of the last of the first `count`."""
+def _best_of(ranks: I64, count: int) -> I64:
+    """The ranks of the first `count` rows, that of the last one of them at the front; i64[count]."""
     place = len(ranks) - count
-    return int(np.partition(ranks, place)[place])
+    return np.partition(ranks, place)[place:]

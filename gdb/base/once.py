@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable
@@ -86,9 +87,12 @@ class cached_property(Generic[S, T]):
         return value
 
 
-def unlock_properties(*classes: type) -> None:
-    """Take the lock from each functools.cached_property of a library's classes, as `cached_property` has none."""
-    for one in classes:
+def unlock_properties(package: str) -> None:
+    """Take the lock from each functools.cached_property of the classes of a library, whose modules are imported: as
+    `cached_property` has none, nor the library's own from Python 3.12 on."""
+    modules = [one for name, one in sys.modules.items() if name.partition(".")[0] == package]
+    classes = (one for module in modules for one in vars(module).values() if isinstance(one, type))
+    for one in {*classes}:
         for value in vars(one).values():
             if isinstance(value, locked_property) and hasattr(value, "lock"):
                 value.lock = nullcontext()

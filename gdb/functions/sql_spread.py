@@ -30,7 +30,7 @@ _BITS, _CUTS = 24, 5
 _MOST = 1 << 26
 """Values of a group: the sums of so many cuts of numbers below 4 are whole numbers below 2**53."""
 _LEAST, _LARGEST = 2.0**-900, 2.0**900
-_SUMS = (*(["DOUBLE"] * _CUTS), "DOUBLE[]")
+_SUMS = "DOUBLE[]", "DOUBLE[]"
 _EXTREMES = ("DOUBLE", "DOUBLE")
 
 
@@ -56,7 +56,7 @@ def _less(left: exp.Expr, right: exp.Expr) -> exp.Expr:
 
 
 def _cut_sums(values: exp.Expr) -> list[exp.Expr]:
-    """The sums of the cuts of a list of floats below 4, and those that have bits behind the last cut."""
+    """The list of the sums of the cuts of a list of floats below 4, and those that have bits behind the last cut."""
     item = column_of("e1")
 
     def scaled(cut: int) -> exp.Expr:
@@ -72,10 +72,11 @@ def _cut_sums(values: exp.Expr) -> list[exp.Expr]:
             of = _less(of, _times(whole(cut - 1), number(2.0**_BITS)))
         sums.append(call("list_sum", _each(values, "e1", of)))
     longer = compared(exp.NEQ, whole(_CUTS), scaled(_CUTS))
-    return [*sums, call("list_filter", values, over_items("e1", longer))]
+    rests = call("list_filter", values, over_items("e1", longer))
+    return [exp.Array(expressions=sums), rests]
 
 
-def _total(sums: tuple[float, ...], longer: list[float]) -> float:
+def _total(sums: list[float], longer: list[float]) -> float:
     """What was cut, as one float, rounded once."""
     units = [2.0 ** -(_BITS * cut) for cut in range(1, _CUTS + 1)]
     parts = (of * unit for of, unit in zip(sums, units, strict=True))
@@ -95,17 +96,13 @@ def _factor(least: float, most: float) -> float:
     return math.ldexp(1.0, -math.frexp(largest)[1])
 
 
-def _mean(*sums_and_count: float | list[float]) -> float:
-    *sums, longer, count = sums_and_count
-    return _total(tuple(sums), longer) / count  # type: ignore[arg-type, operator]
+def _mean(sums: list[float], longer: list[float], count: int) -> float:
+    return _total(sums, longer) / count
 
 
-def _root(less: int) -> Callable[..., float]:
-    def root(*given: float | list[float]) -> float:
-        *sums, longer, count, factor = given
-        squares = _total(tuple(sums), longer)  # type: ignore[arg-type]
-        found = math.sqrt(squares / (count - less))  # type: ignore[operator]
-        return found / factor  # type: ignore[operator]
+def _root(less: int) -> Callable[[list[float], list[float], int, float], float]:
+    def root(sums: list[float], longer: list[float], count: int, factor: float) -> float:
+        return math.sqrt(_total(sums, longer) / (count - less)) / factor
 
     return root
 

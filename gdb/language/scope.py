@@ -15,6 +15,7 @@ from gdb.language.hidden_names import parameter_shown
 from gdb.language.pattern_syntax import NodePattern, RelationshipPattern
 from gdb.language.report import beyond_pattern, problem
 from gdb.language.syntax import Comparator, Expression, Name, Place
+from gdb.query_graph import Components
 from gdb.records import dataclass, field
 from gdb.storage.format.direction import Direction
 
@@ -78,16 +79,10 @@ class Scope:
 
     def parts(self) -> list[int]:
         """For each query vertex a number of the part of the pattern that edges join it to."""
-        numbers = list(range(len(self.vertices)))
-
-        def part(vertex: int) -> int:
-            while numbers[vertex] != vertex:
-                vertex = numbers[vertex]
-            return vertex
-
+        components = Components(len(self.vertices))
         for edge in self.edges:
-            numbers[part(edge.source)] = part(edge.target)
-        return [part(vertex) for vertex in range(len(numbers))]
+            components.join(edge.source, edge.target)
+        return [components.of(vertex) for vertex in range(len(self.vertices))]
 
     @property
     def is_connected(self) -> bool:

@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from gdb.language import clauses
 from gdb.language.hidden_names import HIDDEN, is_hidden
-from gdb.language.mentioned_names import expressions
+from gdb.language.mentioned_names import all_expressions, expressions
 from gdb.language.quantified_patterns import group_names
 from gdb.language.syntax import (
     Call,
@@ -212,6 +212,17 @@ def expressions_of(operator: Operator) -> Iterator[Expression]:
             pass  # LIMIT names nothing of a row
         case _:
             yield from expressions(operator)
+
+
+def every_expression(operator: Operator) -> Iterator[Expression]:
+    """What is written in it: as `expressions_of`, and what is in the patterns of a MATCH, and behind SKIP and LIMIT."""
+    match operator:
+        case clauses.Match():
+            yield from all_expressions(operator)
+        case Limit(skip=skip, limit=limit):
+            yield from (one for one in (skip, limit) if one is not None)
+        case _:
+            yield from expressions_of(operator)
 
 
 def writes(plan: Plan) -> bool:

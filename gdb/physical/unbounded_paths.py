@@ -5,16 +5,15 @@ The check of a text gives it for every such path. Which of them are not listed f
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from gdb.errors import NotSupported
 from gdb.language.checks.pattern_checks import UNBOUNDED
 from gdb.language.clauses import Match
-from gdb.language.mentioned_names import all_expressions
 from gdb.language.report import located_message
 from gdb.language.syntax import Expression, Place, Subquery, walk
-from gdb.logical.operators import Apply, Operator, expressions_of, follow
+from gdb.logical.operators import Apply, every_expression, follow
 from gdb.logical.planning import planned
 from gdb.physical.rows.pattern import pattern_of_match
 
@@ -55,7 +54,7 @@ class _UnboundedPaths:
                         self._add(edge)
                 elif isinstance(operator, Apply):
                     self.look_into(operator.plan)
-                for expression in _expressions(operator):
+                for expression in every_expression(operator):
                     self._look_into_subqueries(expression, tuple(names))
                 follow(operator, names)
 
@@ -80,7 +79,3 @@ class _UnboundedPaths:
             return
         # with a lower bound above one, paths are walked for each end
         (self.searched if edge.once and length.low <= 1 else self.listed).add(edge.place)
-
-
-def _expressions(operator: Operator) -> Iterator[Expression]:
-    return all_expressions(operator) if isinstance(operator, Match) else expressions_of(operator)

@@ -18,7 +18,7 @@ from gdb.base import waiting
 from gdb.base.once import MadeOnce, MadeWithin
 from gdb.executor.plan.plan import MISSING
 from gdb.planner.extended_graph import ExtendedGraph, Further, one_each, those_of
-from gdb.query_graph import QueryEdge, QueryGraph, QueryVertex
+from gdb.query_graph import Components, QueryEdge, QueryGraph, QueryVertex
 from gdb.records import dataclass, replace
 from gdb.storage.format.direction import Direction
 from gdb.storage.graph.adjacency import I64, U32, Adjacency
@@ -120,20 +120,14 @@ def _joins(graph: QueryGraph, counts: list[int], size: int) -> list[list[Compare
         if one.inside and one.least == one.most and not one.edges:
             pair = min(one.left, one.right), max(one.left, one.right)
             equal.setdefault(pair, []).append(one)
-    parts = list(range(len(graph.vertices)))
-
-    def part(vertex: int) -> int:
-        while parts[vertex] != vertex:
-            vertex = parts[vertex]
-        return vertex
-
+    parts = Components(len(graph.vertices))
     for edge in graph.edges:
-        parts[part(edge.source)] = part(edge.target)
+        parts.join(edge.source, edge.target)
     found: list[list[Compare]] = []
     for (a, b), compares in equal.items():
         worth = float(counts[a]) * counts[b] > WORTH * size
-        if part(a) != part(b) and worth:
-            parts[part(a)] = part(b)
+        if parts.of(a) != parts.of(b) and worth:
+            parts.join(a, b)
             found.append(
                 [one if one.left == compares[0].left else _turned(one) for one in compares]
             )

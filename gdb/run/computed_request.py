@@ -4,7 +4,7 @@ text that has parameters in their places."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from gdb.errors import QueryError
 from gdb.language import name_resolution
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from gdb.language.clauses import Query
     from gdb.language.syntax import Expression
 
-T = TypeVar("T")
 MOST_ITEMS = 1_000
 """Items of a list, or of a map, that is made a value of the language for each run, to calculate with it."""
 

@@ -458,8 +458,9 @@ def _matched(
 
     spill = None if tail.direct is not None else relational_tail.filed_part
     size_of = partial(relational_tail.held_bytes, tail)
-    pick = None if tail.first is None else top_rows.TopRows(tail.first, snapshot).pick
-    how = tail.wanted, part, _most_rows(tail), bindings, spill, take_few, size_of, pick
+    first = tail.first
+    begin_pick = None if first is None else lambda: top_rows.TopRows(first, snapshot).pick
+    how = tail.wanted, part, _most_rows(tail), bindings, spill, take_few, size_of, begin_pick
     found = executor.rows(plan, snapshot, options, *how)
     return found.parts if start is None else start, found.rows, None
 

@@ -196,6 +196,11 @@ class QueryCache:
         self._keep(found.query)
         return found.query.text, values
 
+    def computed_text(self, text: str) -> str | None:
+        """The text that `computed` gives for a text, whatever the parameters; None where there is none."""
+        found = self._computed.get(text)
+        return None if found is None else found.query.text
+
     def is_computed(self, text: str) -> bool:
         """Whether it is known what of a text is calculated once for a run."""
         return text in self._computed

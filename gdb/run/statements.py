@@ -382,10 +382,13 @@ class Statements:
         """The bound statement of another text that says the same, None where there is none, its parameters, and whether
         there is one: of a text with parameters instead of what is calculated once (`gdb.run.computed_request`), or of
         the shape of a text that reads (`gdb.language.shapes`)."""
-        computed = self.cache.computed(text, parameters)
-        if computed is not None:
-            bound = self.bound(computed[0])
-            return bound, computed[1], bound is not None
+        other = self.cache.computed_text(text)
+        if other is not None:
+            bound = self.bound(other)
+            computed = None if bound is None else self.cache.computed(text, parameters)
+            if bound is None or computed is None:
+                return None, parameters, False
+            return bound, computed[1], True
         found = None if parameters else self.cache.shape_of_reading(text)
         if found is None or (bound := self.bound(found[0])) is None:
             return None, parameters, False

@@ -261,16 +261,18 @@ class PatternColumns:
 
 def _collecting(text: str, part: syntax.PatternComprehension) -> syntax.Subquery:
     """[pattern WHERE where | result] as COLLECT { MATCH pattern WHERE where RETURN result }."""
-    match = Match(None, (part.pattern,), part.where, place=part.place)
     name = syntax.Name(f"{HIDDEN}item", part.place)
     given = Return(part.place, False, False, (ReturnItem(part.result, name, ""),))
-    return syntax.Subquery("COLLECT", Query(text, ((match, given),)), part.place)
+    return syntax.Subquery("COLLECT", Query(text, ((_matching(part), given),)), part.place)
 
 
 def _counting(text: str, part: syntax.PatternComprehension) -> syntax.Subquery:
     """The size of [pattern WHERE where | result] as COUNT { pattern WHERE where }."""
-    match = Match(None, (part.pattern,), part.where, place=part.place)
-    return syntax.Subquery("COUNT", Query(text, ((match,),)), part.place)
+    return syntax.Subquery("COUNT", Query(text, ((_matching(part),),)), part.place)
+
+
+def _matching(part: syntax.PatternComprehension) -> Match:
+    return Match(None, (part.pattern,), part.where, place=part.place)
 
 
 def _plain(clause: Return) -> bool:

@@ -7,19 +7,17 @@ rows fill ends its work.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from gdb.language import clauses
-from gdb.language.mentioned_names import all_expressions
 from gdb.language.random_values import is_random
-from gdb.logical.operators import Apply, Limit, Plan, expressions_of, writes
+from gdb.logical.operators import Apply, Plan, every_expression, writes
 from gdb.physical.rows.batches import Batches, Parts, Replayed, called_rows, expand_rows, hold_rows
 
 if TYPE_CHECKING:
     from gdb.base.allowance import Allowance
     from gdb.base.values.kinds import Row
-    from gdb.language.syntax import Expression
     from gdb.logical.operators import Operator
 
 MOST = 1 << 16
@@ -75,16 +73,7 @@ def _varies(operator: Operator) -> bool:
         return not gives_the_same(operator.plan)
     if isinstance(operator, clauses.CallProcedure):
         return True
-    return any(map(is_random, _expressions(operator)))
-
-
-def _expressions(operator: Operator) -> Iterator[Expression]:
-    if isinstance(operator, clauses.Match):
-        yield from all_expressions(operator)
-    elif isinstance(operator, Limit):
-        yield from (one for one in (operator.skip, operator.limit) if one is not None)
-    else:
-        yield from expressions_of(operator)
+    return any(map(is_random, every_expression(operator)))
 
 
 class Uncorrelated:

@@ -23,10 +23,9 @@ from gdb.language.clauses import (
     Set,
 )
 from gdb.language.mentioned_names import all_expressions, asks
-from gdb.language.syntax import Call, Index, MapProjection, Property, walk
 from gdb.logical.operators import names_after
 from gdb.physical.rows import creating, element_changes
-from gdb.physical.rows.written_effects import order_is_free
+from gdb.physical.rows.written_effects import keys_read, order_is_free
 
 if TYPE_CHECKING:
     from gdb.base.values.kinds import Row
@@ -36,10 +35,6 @@ if TYPE_CHECKING:
     from gdb.physical.rows.run_context import RowContext
 else:
     merging = deferred("gdb.physical.rows.merging")
-
-
-_READING = Call, Index, MapProjection, Property
-"""Expressions that may read what is written."""
 
 
 def change_of(context: RowContext, clause: Clause, names: Names) -> Change:
@@ -73,7 +68,7 @@ def item_by_item(clause: Foreach, names: Names) -> bool:
     match clause.clauses:
         case [one] if not isinstance(one, Foreach):  # it is done for one row after the other
             asking = any(map(asks, all_expressions(clause)))
-            if not asking and not any(isinstance(part, _READING) for part in walk(clause.list)):
+            if not asking and keys_read([clause.list]) == frozenset():
                 return False
     return not order_is_free([clause], names)
 

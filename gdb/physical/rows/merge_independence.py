@@ -121,8 +121,14 @@ def reread(values: Iterable[Expression], keys: Collection[str]) -> frozenset[str
                     found |= {name} if key.text in keys else set()
                 case Property(key=key) if key.text in keys:
                     return None
-                case Index() | MapProjection():
-                    return None
-                case Call(function=function) if function.text.lower() in ("properties", "keys"):
+                case _ if reads_all_properties(part):
                     return None
     return frozenset(found)
+
+
+def reads_all_properties(part: Expression) -> bool:
+    """Whether a part of an expression, without those in it, reads properties of an element whose keys its text does not
+    name."""
+    if isinstance(part, Call):
+        return part.function.text.lower() in ("properties", "keys")
+    return isinstance(part, (Index, MapProjection))

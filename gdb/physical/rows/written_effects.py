@@ -9,7 +9,8 @@ from itertools import combinations
 from gdb.language.clauses import Clause, Create, Foreach, Merge, Set, SetItem, SetProperty
 from gdb.language.mentioned_names import all_expressions, asks
 from gdb.language.pattern_syntax import NodePattern, PathPattern, RelationshipPattern
-from gdb.language.syntax import Call, Expression, Index, MapProjection, Property, walk
+from gdb.language.syntax import Call, Expression, Property, walk
+from gdb.physical.rows.merge_independence import reads_all_properties
 from gdb.records import dataclass
 
 Element = tuple[frozenset[str], frozenset[str]]
@@ -83,7 +84,10 @@ def _all(clauses: Sequence[Clause], known: set[str]) -> Iterator[_Effects]:
                 expressions = [items]
             case _:
                 raise _Unknown
-        yield _Effects(makes, seeks, gets, sets, frozenset(_read(expressions)))
+        reads = keys_read(expressions)
+        if reads is None:
+            raise _Unknown
+        yield _Effects(makes, seeks, gets, sets, reads)
 
 
 def _elements(path: PathPattern, known: set[str], created: bool) -> Iterator[Element]:
@@ -113,17 +117,18 @@ def _key(item: SetItem) -> str:
     raise _Unknown
 
 
-def _read(expressions: Iterable[Expression]) -> Iterator[str]:
+def keys_read(expressions: Iterable[Expression]) -> frozenset[str] | None:
+    """The keys of the properties that some expressions read; None where their text does not say it, or they read the
+    labels of an element."""
+    found: set[str] = set()
     for expression in expressions:
         for part in walk(expression):
-            match part:
-                case Property(key=key):
-                    yield key.text
-                case Index() | MapProjection():
-                    raise _Unknown
-                case Call(function=function) if function.text.lower() in (
-                    "properties",
-                    "keys",
-                    "labels",
-                ):
-                    raise _Unknown
+            if isinstance(part, Property):
+                found.add(part.key.text)
+            elif reads_all_properties(part) or _reads_labels(part):
+                return None
+    return frozenset(found)
+
+
+def _reads_labels(part: Expression) -> bool:
+    return isinstance(part, Call) and part.function.text.lower() == "labels"

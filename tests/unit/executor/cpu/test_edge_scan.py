@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -44,8 +45,8 @@ def scanned(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     found: list[bool] = []
     deliver = edge_scan.deliver_edges
 
-    def seen(*arguments: object) -> bool:
-        found.append(deliver(*arguments))  # type: ignore[arg-type]
+    def seen(*arguments: Any) -> bool:
+        found.append(deliver(*arguments))
         return found[-1]
 
     monkeypatch.setattr(edge_scan, "deliver_edges", seen)

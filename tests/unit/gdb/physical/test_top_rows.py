@@ -6,12 +6,14 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 
 import gdb
 from gdb import Database
+from gdb.errors import DeviceError
 from gdb.executor import run as executor_run
 from gdb.executor.cpu import launch
 from gdb.executor.plan.embeddings import Embeddings
@@ -73,6 +75,7 @@ def picked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
 
     monkeypatch.setattr(TopRows, "pick", seen)
     monkeypatch.setattr(launch, "ROWS", 64)
+    monkeypatch.setattr(launch.deliver_rows, "__defaults__", (0, 64))
     monkeypatch.setattr(executor_run, "short_run", lambda *_, **__: None)
     return found
 
@@ -110,6 +113,7 @@ def test_the_first_rows_are_those_of_all(
 def test_most_rows_are_left_out(db: Database, picked: list[tuple[int, int]]) -> None:
     db.execute("MATCH (a)-->(b)-->(c)-->(d) RETURN a.i, d.i ORDER BY b.string, a.i LIMIT 3")
     came, left = (sum(one) for one in zip(*picked, strict=True))
+    assert max(many for many, _ in picked) <= 64
     assert came > 4000
     assert left < came / 4
 
@@ -174,3 +178,25 @@ def test_ranks_of_equal_floats_are_equal() -> None:
     assert low == high
     one, other = ranks_of(Column("float64", np.array([NAN, -NAN])))
     assert one == other
+
+
+def test_a_run_that_is_begun_again_on_the_cpu_sees_each_row_once(
+    db: Database, picked: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A GPU that fails behind its first rows leaves nothing that these are compared with."""
+    text = "MATCH (a)-->(b)-->(c) RETURN a.i, b.i, c.i ORDER BY a.i, b.i, c.i LIMIT 150"
+    expected = db.execute(text).fetchall()
+    many = sum(many for many, _ in picked)
+    deliver, failed = executor_run._GraphRun._deliver, list[bool]()
+
+    def fail(run: Any, *arguments: Any) -> None:
+        deliver(run, *arguments)
+        if not failed:
+            failed.append(True)
+            run.options.ran = "cuda:0"
+            raise DeviceError("GPU 0 failed.", ".")
+
+    monkeypatch.setattr(executor_run._GraphRun, "_deliver", fail)
+    assert db.execute(text).fetchall() == expected
+    assert failed
+    assert sum(many for many, _ in picked) == 3 * many
